@@ -1,0 +1,256 @@
+"""One connection to one file: how it is opened, how rows are read, what SQLite's errors mean here.
+
+A reader never writes, never creates the file, and holds no transaction once its rows are fetched. What the
+rows mean is for the tables' own modules.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+import apsw
+
+from hermes_sessions.errors import (
+    Interrupted,
+    ReadOnlyStore,
+    SessionsError,
+    StoreBusy,
+    StoreDamaged,
+    StoreMissing,
+    StoreUnreadable,
+)
+from hermes_sessions.storage.values import SQLValue
+
+Mode = Literal["reader", "owner"]
+Row = tuple[SQLValue, ...]
+
+BUSY_TIMEOUT_MS = 5_000
+CACHE_KIB = 8_000
+VOCABULARY = "temp.trigram_vocabulary"
+"""The terms of the trigram index. It must be made before `query_only` and lives in the connection's own memory."""
+
+IO_RETRIES = 3
+IO_RETRY_SECONDS = 0.05
+
+
+class Database:
+    """A connection that answers with whole lists of rows. One thread owns it; only `interrupt` is for any thread.
+
+    Raises StoreMissing, StoreUnreadable, StoreDamaged or StoreBusy when the file cannot be opened in `mode`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], mode: Mode = "reader", *, busy_timeout_ms: int = BUSY_TIMEOUT_MS):
+        self.path = Path(path)
+        self.mode = mode
+        self.notices: list[str] = []
+        if mode == "reader":
+            _check_there(self.path)
+        with self._translated():
+            self.connection = self._open(busy_timeout_ms)
+
+    def rows(self, sql: str, params: Sequence[SQLValue] = ()) -> list[Row]:
+        """All rows of a statement. Text that is not UTF-8 comes back with U+FFFD, and hides no other row.
+
+        Raises Interrupted, StoreBusy, StoreDamaged and the other errors of the tree.
+        """
+        with self._translated():
+            for attempt in range(IO_RETRIES + 1):
+                try:
+                    return self._fetch(sql, params)
+                except apsw.IOError:
+                    # Hermes documents passing I/O errors while another process restarts its WAL.
+                    if self.mode != "reader" or attempt == IO_RETRIES:
+                        raise
+                    time.sleep(IO_RETRY_SECONDS)
+        raise AssertionError("unreachable")
+
+    def row(self, sql: str, params: Sequence[SQLValue] = ()) -> Row | None:
+        """The first row of a statement, or None."""
+        return next(iter(self.rows(sql, params)), None)
+
+    def value(self, sql: str, params: Sequence[SQLValue] = ()) -> SQLValue:
+        """The first column of the first row, or None."""
+        row = self.row(sql, params)
+        return None if row is None else row[0]
+
+    def execute(self, sql: str, params: Sequence[SQLValue] = ()) -> None:
+        """Run a statement to its end for its effect."""
+        with self._translated():
+            for _ in self.connection.execute(sql, params):
+                pass
+
+    @cached_property
+    def tables(self) -> Mapping[str, str]:
+        """CREATE text of every table and view, by name. Layout is detected from it, never from a version number."""
+        rows = self.rows("SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view')")
+        return {str(name): str(sql or "") for name, sql in rows}
+
+    def columns(self, table: str) -> frozenset[str]:
+        """Names of a table's columns; empty when there is no such table."""
+        if table not in self._columns:
+            rows = self.rows("SELECT name FROM pragma_table_info(?)", (table,))
+            self._columns[table] = frozenset(str(name) for (name,) in rows)
+        return self._columns[table]
+
+    @cached_property
+    def _columns(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    def has(self, table: str, column: str) -> bool:
+        return column in self.columns(table)
+
+    @cached_property
+    def has_vocabulary(self) -> bool:
+        """True when the trigram index's terms can be listed."""
+        return bool(self.value("SELECT 1 FROM temp.sqlite_schema WHERE name = 'trigram_vocabulary'"))
+
+    def data_version(self) -> int:
+        """A number that changes when another connection has committed (PRAGMA data_version)."""
+        value = self.value("PRAGMA data_version")
+        return value if isinstance(value, int) else 0
+
+    def interrupt(self) -> None:
+        """Make the running statement, if any, raise Interrupted. May be called from any thread."""
+        self.connection.interrupt()
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _open(self, busy_timeout_ms: int) -> apsw.Connection:
+        if self.mode == "owner":
+            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+            connection = apsw.Connection(str(self.path), flags=flags)
+            connection.set_busy_timeout(busy_timeout_ms)
+            connection.pragma("foreign_keys", True)
+            return connection
+        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            _prepare_reader(connection, busy_timeout_ms)
+        except apsw.CantOpenError:
+            connection.close()
+            connection = self._open_unchanging()
+            _prepare_reader(connection, busy_timeout_ms)
+        except apsw.CorruptError as error:
+            if "malformed database schema" not in str(error):
+                raise
+            # A bad catalogue entry stops every statement; under this flag SQLite skips the entry and reads on.
+            # The connection cannot write, so nothing can be changed by it.
+            connection.pragma("writable_schema", True)
+            _prepare_reader(connection, busy_timeout_ms)
+            self.notices.append(f"The catalogue of the file is damaged ({error}).")
+        return connection
+
+    def _open_unchanging(self) -> apsw.Connection:
+        """Open a WAL file in a directory where its `-shm` can neither be found nor made.
+
+        Without a `-wal` no process is using the file and nothing is missing from it, so it may be read as one
+        that does not change. With one, its committed rows would be missing: refuse.
+        """
+        wal = Path(f"{self.path}-wal")
+        if wal.exists() and wal.stat().st_size:
+            raise StoreUnreadable(
+                f"{self.path} has unmerged changes in {wal.name}, and its directory may not be written.",
+                "Copy the file together with its -wal to a directory of yours and name the copy with --db.",
+            )
+        self.notices.append("The directory may not be written: changes made while this is open are not seen.")
+        uri = f"file:{quote(str(self.path.absolute()))}?mode=ro&immutable=1"
+        return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+
+    def _fetch(self, sql: str, params: Sequence[SQLValue]) -> list[Row]:
+        cursor = self.connection.cursor()
+        try:
+            return cursor.execute(sql, params).fetchall()
+        except UnicodeDecodeError:
+            cursor.close(True)
+            return self._fetch_undecodable(sql, params)
+        finally:
+            cursor.close(True)
+
+    def _fetch_undecodable(self, sql: str, params: Sequence[SQLValue]) -> list[Row]:
+        """Fetch text as blobs and decode it here: apsw gives up at the first text that is not UTF-8."""
+        cursor = self.connection.execute(sql, params)
+        width = len(cursor.description)
+        cursor.close(True)
+        names = [f"c{number}" for number in range(width)]
+        blobs = ", ".join(
+            f"CASE typeof({n}) WHEN 'text' THEN CAST({n} AS BLOB) ELSE {n} END, typeof({n})" for n in names
+        )
+        rows = self.connection.execute(f"WITH answer({', '.join(names)}) AS ({sql}) SELECT {blobs} FROM answer", params)
+        return [
+            tuple(
+                value.decode("utf-8", "replace") if kind == "text" and isinstance(value, bytes) else value
+                for value, kind in zip(row[::2], row[1::2], strict=True)
+            )
+            for row in rows
+        ]
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.Error as error:
+            raise self._meaning(error) from error
+
+    def _meaning(self, error: apsw.Error) -> SessionsError:
+        match error:
+            case apsw.InterruptError():
+                return Interrupted()
+            case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
+                return StoreBusy(f"{self.path} stayed locked by another program.", "Try again when it has finished.")
+            case apsw.ReadOnlyError():
+                return ReadOnlyStore(
+                    f"{self.path} may not be written.", "Check who owns the file and its -wal and -shm."
+                )
+            case apsw.NotADBError():
+                return StoreDamaged(f"{self.path} is not a SQLite database.", DAMAGE_HINT)
+            case apsw.CorruptError():
+                return StoreDamaged(f"{self.path} is damaged: {error}.", DAMAGE_HINT)
+            case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError():
+                return StoreUnreadable(
+                    f"{self.path} cannot be opened: {error}.", "Check the permissions of the file and its directory."
+                )
+            case apsw.IOError() | apsw.FullError() | apsw.NoMemError():
+                return StoreUnreadable(f"{self.path} cannot be read: {error}.", "Check the disk and try again.")
+            case _:
+                return StoreDamaged(f"{self.path} does not answer as a session store: {error}.", DAMAGE_HINT)
+
+
+DAMAGE_HINT = (
+    "Nothing was changed. Keep a copy of the file with its -wal, then look at it with `hermes-sessions doctor`."
+)
+
+
+def _check_there(path: Path) -> None:
+    """Say plainly what SQLite would call "unable to open database file". `stat` takes no lock and drops none."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise StoreMissing(
+            f"There is no session store at {path}.", "Name one with --db or --home, or look at a sample with --demo."
+        ) from None
+    except OSError as error:
+        raise StoreUnreadable(f"{path} cannot be opened: {error.strerror}.", "Check the permissions.") from None
+    if stat.S_ISDIR(mode):
+        raise StoreUnreadable(f"{path} is a directory, not a session store.", "Name the file state.db in it.")
+    if not os.access(path, os.R_OK):
+        raise StoreUnreadable(f"{path} may not be read by this user.", "Check who owns the file.")
+
+
+def _prepare_reader(connection: apsw.Connection, busy_timeout_ms: int) -> None:
+    connection.set_busy_timeout(busy_timeout_ms)
+    connection.pragma("trusted_schema", False)
+    connection.pragma("cache_size", -CACHE_KIB)
+    connection.pragma("temp_store", "memory")
+    with suppress(apsw.SQLError):  # the table or FTS5 itself is missing: searching does without
+        connection.execute(f"CREATE VIRTUAL TABLE {VOCABULARY} USING fts5vocab(main, messages_fts_trigram, row)")
+    connection.pragma("query_only", True)
+    # Parses the whole catalogue, so that every fault of opening shows here and not in the first question.
+    connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()

@@ -1,0 +1,125 @@
+"""Hits collected by conversation, in the order they come. Pure, but for the texts it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hermes_sessions.model import (
+    Catalog,
+    Conversation,
+    ConversationHits,
+    Place,
+    SearchHit,
+    SearchOrder,
+    SearchResult,
+)
+from hermes_sessions.storage.matching import snippet
+from hermes_sessions.storage.texts import MessageText
+
+HITS_KEPT = 5
+"""Hits of one conversation that are kept with a snippet; the rest are counted."""
+
+
+class Found(NamedTuple):
+    """A message that fits."""
+
+    message_id: int
+    session_id: str
+    role: str
+    timestamp: float | None
+
+
+class TitleHit(NamedTuple):
+    """A conversation whose title fits, or, when `title` is None, the id of one of its sessions."""
+
+    conversation: Conversation
+    session_id: str
+    title: str | None
+
+
+@dataclass(slots=True)
+class _Group:
+    conversation: Conversation
+    count: int = 0
+    hits: list[SearchHit] = field(default_factory=list)
+    waiting: list[Found] = field(default_factory=list)
+
+
+class Groups:
+    """The conversations found so far, at most `limit` (0: all). Title hits take their place by last activity."""
+
+    def __init__(self, catalog: Catalog, titles: Iterator[TitleHit], folded_terms: Sequence[str], limit: int) -> None:
+        self._by_session = catalog.by_session
+        self._titles = titles
+        self._next_title = next(titles, None)
+        self._folded = folded_terms
+        self._limit = limit
+        self._groups: dict[str, _Group] = {}
+        self._left_out = not catalog.whole
+
+    def add(
+        self, page: Sequence[Found], texts: Callable[[Sequence[int]], Mapping[int, MessageText]], *, by_time: bool
+    ) -> None:
+        """Add a page of hits, and before each the title hits of conversations that were active later."""
+        if not by_time:
+            self.add_remaining_titles()
+        for found in page:
+            conversation = self._by_session.get(found.session_id)
+            if conversation is None:
+                self._left_out = True
+                continue
+            if found.timestamp is not None:
+                self._add_titles(since=found.timestamp)
+            group = self._group(conversation)
+            if group is not None:
+                group.count += 1
+                if len(group.hits) + len(group.waiting) < HITS_KEPT:
+                    group.waiting.append(found)
+        self._cut_snippets(texts)
+
+    def add_remaining_titles(self) -> None:
+        self._add_titles(since=None)
+
+    def result(self, query: str, order: SearchOrder, *, exhausted: bool, notice: str) -> SearchResult:
+        """What was found so far. It is complete when the source is exhausted and no conversation was left out."""
+        conversations = tuple(
+            ConversationHits(group.conversation, group.count, tuple(group.hits)) for group in self._groups.values()
+        )
+        return SearchResult(query, order, conversations, exhausted and not self._left_out, notice)
+
+    def _group(self, conversation: Conversation) -> _Group | None:
+        group = self._groups.get(conversation.id)
+        if group is None:
+            if self._limit and len(self._groups) >= self._limit:
+                self._left_out = True
+                return None
+            group = self._groups[conversation.id] = _Group(conversation)
+        return group
+
+    def _add_titles(self, since: float | None) -> None:
+        while (following := self._next_title) is not None:
+            conversation, session_id, title = following
+            if since is not None and (conversation.last_active_at or 0.0) < since:
+                break
+            self._next_title = next(self._titles, None)
+            group = self._group(conversation)
+            if group is not None:
+                group.count += 1
+                shown = snippet(session_id if title is None else title, self._folded)
+                place: Place = "id" if title is None else "title"
+                group.hits.append(SearchHit(None, session_id, None, conversation.last_active_at, place, shown))
+
+    def _cut_snippets(self, texts: Callable[[Sequence[int]], Mapping[int, MessageText]]) -> None:
+        waiting = [group for group in self._groups.values() if group.waiting]
+        found = texts([item.message_id for group in waiting for item in group.waiting]) if waiting else {}
+        for group in waiting:
+            for item in group.waiting:
+                text = found.get(item.message_id)
+                if text is not None:
+                    place, shown = text.hit(self._folded)
+                    group.hits.append(
+                        SearchHit(item.message_id, item.session_id, item.role, item.timestamp, place, shown)
+                    )
+            group.waiting.clear()

@@ -1,0 +1,188 @@
+"""The `messages` table as transcripts: the outline of a conversation, and the messages for it in batches.
+
+The outline puts the whole chain in order with each message once; texts are fetched only for what is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from hermes_sessions.model import Conversation, Message, MessageStub
+from hermes_sessions.storage.content import SUMMARY_MARKS, decode_text, decode_tool_calls, is_summary
+from hermes_sessions.storage.database import Database, Row
+from hermes_sessions.storage.values import SQLValue, as_int, as_text, as_time
+
+BATCH = 500
+"""Messages fetched by one statement."""
+
+FINGERPRINT_CHARACTERS = 200
+
+
+class MessageTable:
+    """Reads `messages`. Composed by `Store` over the one `Database`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def outline(self, conversation: Conversation, *, rewound: bool = False) -> tuple[MessageStub, ...]:
+        """The transcript's messages in order, each once, without their texts.
+
+        Compaction copies the newest messages behind its summary, into the next session of a chain or the same
+        one; the copies are left out. Rewound rows are in it only when asked for.
+        """
+        transcript: list[_Entry] = []
+        for session in conversation.sessions:
+            entries = self._entries(session.id, rewound)
+            for batch in _between_compactions(entries):
+                transcript.extend(_without_copies(transcript, batch))
+        return tuple(entry.stub for entry in transcript)
+
+    def get(self, ids: Iterable[int]) -> dict[int, Message]:
+        """Messages by id; ids that are not there are left out."""
+        wanted = list(ids)
+        found: dict[int, Message] = {}
+        for start in range(0, len(wanted), BATCH):
+            rows = self._database.rows(
+                f"SELECT {self._columns()} FROM messages WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps(wanted[start : start + BATCH]),),
+            )
+            found.update((message.id, message) for message in map(_message, rows))
+        return found
+
+    def _column(self, name: str, otherwise: str = "NULL") -> str:
+        return name if self._database.has("messages", name) else otherwise
+
+    def _columns(self) -> str:
+        reasoning = [self._column(name) for name in ("reasoning_content", "reasoning")]
+        names = ("tool_calls", "tool_name", "tool_call_id")
+        return ", ".join(
+            [
+                "id, session_id, role, content",
+                *(self._column(name) for name in names),
+                f"coalesce(nullif({reasoning[0]}, ''), {reasoning[1]})",
+                self._column("finish_reason"),
+                "timestamp",
+                f"{self._column('active', '1')} IS 0",
+                f"{self._column('compacted', '0')} IS 1",
+                f"{self._column('_compressed_summary', '0')} IS 1",
+            ]
+        )
+
+    def _entries(self, session_id: str, rewound: bool) -> list[_Entry]:
+        column = self._column
+        inactive, compacted = f"{column('active', '1')} IS 0", f"{column('compacted', '0')} IS 1"
+        visible = "1" if rewound else f"NOT ({inactive} AND NOT ({compacted}))"
+        summary = " OR ".join(f"substr(content, 1, {len(mark)}) = '{mark}'" for mark in SUMMARY_MARKS)
+        calls = column("tool_calls")
+        # `display_kind` 'hidden' and the role session_meta are scaffolding that Hermes itself never paints.
+        # The plus keeps SQLite on the session's index; ids, not times, tell the order.
+        rows = self._database.rows(
+            f"""
+            SELECT id, role, coalesce(octet_length(content), 0) + coalesce(octet_length({calls}), 0), timestamp,
+                {inactive}, {compacted}, {column("_compressed_summary", "0")} IS 1 OR {summary},
+                substr(content, 1, {FINGERPRINT_CHARACTERS}), {column("tool_call_id")}
+            FROM messages
+            WHERE session_id = ? AND {visible} AND role <> 'session_meta' AND {column("display_kind")} IS NOT 'hidden'
+            ORDER BY +id
+            """,
+            (session_id,),
+        )
+        return [_entry(session_id, row) for row in rows]
+
+
+class _Entry(NamedTuple):
+    stub: MessageStub
+    summary: bool
+    fingerprint: tuple[SQLValue, ...]
+    """Equal for a message and its copy, within one conversation."""
+
+
+def _entry(session_id: str, row: Row) -> _Entry:
+    identity, role, size, timestamp, inactive, compacted, summary, beginning, call_id = row
+    stub = MessageStub(
+        id=as_int(identity),
+        session_id=session_id,
+        role=as_text(role) or "?",
+        size=as_int(size),
+        timestamp=as_time(timestamp),
+        rewound=bool(inactive) and not compacted,
+        compacted=bool(compacted),
+    )
+    return _Entry(stub, bool(summary), (role, size, beginning, call_id))
+
+
+def _between_compactions(entries: Sequence[_Entry]) -> Iterable[Sequence[_Entry]]:
+    """Cut one session's rows where an in-place compaction wrote the live context anew."""
+    start = 0
+    for index in range(1, len(entries)):
+        before, entry = entries[index - 1], entries[index]
+        rewritten = before.stub.compacted and not entry.stub.compacted and not entry.stub.rewound
+        again = entry.summary and entry.stub.compacted
+        if rewritten or again:
+            yield entries[start:index]
+            start = index
+    yield entries[start:]
+
+
+def _without_copies(earlier: Sequence[_Entry], batch: Sequence[_Entry]) -> Sequence[_Entry]:
+    """Leave out what a compaction carried over to the head of `batch`: `[first messages] summary [last messages]`.
+
+    A run counts as carried only when it repeats the very beginning, or ends with the very last message, of what
+    came before: a person who says "continue" twice keeps both.
+    """
+    if not earlier or not batch:
+        return batch
+    head = 0
+    while head < min(len(batch), len(earlier)) and batch[head].fingerprint == earlier[head].fingerprint:
+        head += 1
+    tail = head
+    while tail < len(batch) and batch[tail].summary:
+        tail += 1
+    if tail == head and head:
+        # No summary behind it: nothing says that a compaction wrote this run.
+        return batch
+    last = earlier[-1].fingerprint
+    carried = 0
+    for length in range(1, min(len(batch) - tail, len(earlier)) + 1):
+        if batch[tail + length - 1].fingerprint != last:
+            continue
+        run = [entry.fingerprint for entry in batch[tail : tail + length]]
+        if run == [entry.fingerprint for entry in earlier[len(earlier) - length :]]:
+            carried = length
+    return [*batch[head:tail], *batch[tail + carried :]]
+
+
+def _message(row: Row) -> Message:
+    (
+        identity,
+        session_id,
+        role,
+        content,
+        tool_calls,
+        tool_name,
+        call_id,
+        reasoning,
+        finish_reason,
+        timestamp,
+        inactive,
+        compacted,
+        marked,
+    ) = row
+    text = decode_text(content)
+    return Message(
+        id=as_int(identity),
+        session_id=as_text(session_id) or "",
+        role=as_text(role) or "?",
+        text=text,
+        tool_calls=decode_tool_calls(tool_calls),
+        tool_name=as_text(tool_name),
+        tool_call_id=as_text(call_id),
+        reasoning=as_text(reasoning) or None,
+        finish_reason=as_text(finish_reason),
+        timestamp=as_time(timestamp),
+        rewound=bool(inactive) and not compacted,
+        compacted=bool(compacted),
+        summary=bool(marked) or is_summary(text),
+    )

@@ -1,0 +1,250 @@
+"""Full-text search over messages, titles and ids, newest first, grouped by conversation.
+
+The store's own FTS5 tables answer where they can: newest rows first and in pages, so that the first answer
+needs no more than its own rows, however common the word. What no index can answer is found by reading the
+messages, newest first. Ranking by relevance is a second order, asked for by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from hermes_sessions.errors import StoreDamaged
+from hermes_sessions.model import Catalog, Conversation, SearchOrder, SearchResult
+from hermes_sessions.storage.database import Database, Row
+from hermes_sessions.storage.grouping import Found, Groups, TitleHit
+from hermes_sessions.storage.matching import contains, fold
+from hermes_sessions.storage.query import Term, parse
+from hermes_sessions.storage.routing import TRIGRAM, WORDS, Indexes, Plan, plan
+from hermes_sessions.storage.texts import MessageText, texts_of
+from hermes_sessions.storage.values import as_int, as_text, as_time
+
+FIRST_PAGE = 60
+"""Rows of the first page: enough for a screen, few enough to answer within a frame."""
+
+PAGE = 500
+COUNTED_HITS = 5_000
+"""Hits after which counting stops; a result that met it says that it is not complete."""
+
+GLIMPSE_ROWS = 200
+"""Newest rows read to answer a short prefix before the index does."""
+
+VOCABULARY_LIMIT = 400
+"""Trigrams tried for one or two characters; with more of them the text is so common that reading finds it sooner."""
+
+BARE_CHARACTERS = 3
+"""Letters a term must have to be looked for in titles without their punctuation."""
+
+LAST_ROWID = 2**63 - 1
+
+
+class Search:
+    """Answers queries over one `Database`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._titles = _Titles(Catalog(()))
+
+    def run(
+        self, query: str, catalog: Catalog, *, limit: int = 20, offset: int = 0, order: SearchOrder = "recent"
+    ) -> SearchResult:
+        """The conversations that hold every term, `limit` of them from `offset` on; 0 means all.
+
+        Raises Interrupted, StoreBusy, StoreDamaged. A damaged or missing index is no error: see `notice`.
+        """
+        wanted = offset + limit if limit else 0
+        result = SearchResult(query, order, (), complete=True)
+        for result in self._results(query, catalog, wanted, order):  # noqa: B007 - the last one is the fullest
+            pass
+        return SearchResult(query, order, result.conversations[offset:], result.complete, result.notice)
+
+    def stream(self, query: str, catalog: Catalog, *, limit: int = 200) -> Iterator[SearchResult]:
+        """Growing results, newest first: each holds the one before it, in the same order. The first is fast."""
+        yield from self._results(query, catalog, limit, "recent")
+
+    def _results(self, query: str, catalog: Catalog, limit: int, order: SearchOrder) -> Iterator[SearchResult]:
+        terms = parse(query)
+        if not terms or "messages" not in self._database.tables:
+            yield SearchResult(query, order, (), complete=True)
+            return
+        if self._titles.catalog is not catalog:
+            self._titles = _Titles(catalog)
+        folded = [fold(term.text) for term in terms]
+        groups = Groups(catalog, self._titles.hits(folded), folded, limit)
+        route = plan(terms, self._indexes())
+        ranked = order == "relevance" and route.match != ""
+        counted = 0
+        exhausted = True
+        notice = route.notice
+        for page, notice in self._ranked(route) if ranked else self._newest_first(route):
+            groups.add(page, self._texts, by_time=not ranked)
+            counted += len(page)
+            if limit and counted >= COUNTED_HITS:
+                exhausted = False
+                break
+            yield groups.result(query, order, exhausted=False, notice=notice)
+        if exhausted:
+            groups.add_remaining_titles()
+        yield groups.result(query, order, exhausted=exhausted, notice=notice)
+
+    # Where rows come from.
+
+    def _newest_first(self, route: Plan) -> Iterator[tuple[list[Found], str]]:
+        """Pages of hits by falling message id, each with a notice if the index failed on the way."""
+        below = LAST_ROWID
+        size = FIRST_PAGE
+        if route.nothing:
+            return
+        if route.glimpse:
+            # FTS5 merges a short prefix anew for every page: one page for all that will be counted.
+            size = COUNTED_HITS
+            rows = self._messages_below(below, GLIMPSE_ROWS)
+            below = as_int(rows[-1][0]) if len(rows) == GLIMPSE_ROWS else 0
+            yield self._verified(rows, route.terms, word_starts=True), route.notice
+        while route.match and below:
+            try:
+                rows = self._matches_below(route, below, size)
+            except StoreDamaged:
+                notice = "The search index cannot be read: every message is read instead, which is slower."
+                route = replace(route, match="", notice=notice)
+                break
+            yield self._verified(rows, route.verified), route.notice
+            below = as_int(rows[-1][0]) if len(rows) == size else 0
+            size = max(size, PAGE)
+        while below and not route.match:
+            rows = self._messages_below(below, size)
+            yield self._verified(rows, route.terms), route.notice
+            below = as_int(rows[-1][0]) if len(rows) == size else 0
+            size = PAGE
+
+    def _ranked(self, route: Plan) -> Iterator[tuple[list[Found], str]]:
+        rows = self._database.rows(
+            f"""
+            SELECT m.id, m.session_id, m.role, m.timestamp FROM {route.table} CROSS JOIN messages m
+                ON m.id = {route.table}.rowid
+            WHERE {route.table} MATCH ? AND {self._visible()} ORDER BY {route.table}.rank LIMIT {COUNTED_HITS}
+            """,
+            (route.match,),
+        )
+        yield self._verified(rows, route.verified), route.notice
+
+    def _matches_below(self, route: Plan, below: int, size: int) -> list[Row]:
+        return self._database.rows(
+            f"""
+            SELECT m.id, m.session_id, m.role, m.timestamp FROM {route.table} CROSS JOIN messages m
+                ON m.id = {route.table}.rowid
+            WHERE {route.table} MATCH ? AND {route.table}.rowid < ? AND {self._visible()}
+            ORDER BY {route.table}.rowid DESC LIMIT ?
+            """,
+            (route.match, below, size),
+        )
+
+    def _messages_below(self, below: int, size: int) -> list[Row]:
+        return self._database.rows(
+            f"""
+            SELECT m.id, m.session_id, m.role, m.timestamp FROM messages m
+            WHERE m.id < ? AND {self._visible()} ORDER BY m.id DESC LIMIT ?
+            """,
+            (below, size),
+        )
+
+    def _verified(self, rows: Sequence[Row], terms: Sequence[Term], *, word_starts: bool = False) -> list[Found]:
+        """The rows whose text really holds these terms."""
+        found = [_found(row) for row in rows]
+        if not terms:
+            return found
+        folded = [fold(term.text) for term in terms]
+        starts = [re.compile(rf"(?<!\w){re.escape(term)}") for term in folded] if word_starts else []
+        texts = self._texts([item.message_id for item in found])
+        kept = []
+        for item in found:
+            whole = texts[item.message_id].whole if item.message_id in texts else ""
+            if starts:
+                whole = fold(whole)
+                fits = all(start.search(whole) for start in starts)
+            else:
+                fits = contains(whole, folded)
+            if fits:
+                kept.append(item)
+        return kept
+
+    def _texts(self, ids: Sequence[int]) -> dict[int, MessageText]:
+        return texts_of(self._database, ids)
+
+    # What the store can answer with.
+
+    def _visible(self) -> str:
+        """SQL condition of rows that may be found: not rewound ones, and not Hermes' own scaffolding."""
+        has = self._database.has
+        conditions = ["m.role <> 'session_meta'"]
+        if has("messages", "active"):
+            compacted = " OR m.compacted = 1" if has("messages", "compacted") else ""
+            conditions.append(f"(m.active IS NOT 0{compacted})")
+        if has("messages", "display_kind"):
+            conditions.append("m.display_kind IS NOT 'hidden'")
+        return " AND ".join(conditions)
+
+    def _indexes(self) -> Indexes:
+        tables = self._database.tables
+        # From version 23 on the trigram table reads a view without tool rows and machine-made sessions.
+        trigram = TRIGRAM in tables and "content=" not in tables[TRIGRAM]
+        return Indexes(WORDS in tables, trigram, self._trigrams_beginning)
+
+    def _trigrams_beginning(self, text: str) -> list[str] | None:
+        if not self._database.has_vocabulary:
+            return None
+        rows = self._database.rows(
+            "SELECT term FROM temp.trigram_vocabulary WHERE term >= ? AND term < ? LIMIT ?",
+            (text, text + "\U0010ffff", VOCABULARY_LIMIT + 1),
+        )
+        return [str(term) for (term,) in rows] if len(rows) <= VOCABULARY_LIMIT else None
+
+
+def _found(row: Row) -> Found:
+    identity, session_id, role, timestamp = row
+    return Found(as_int(identity), as_text(session_id) or "", as_text(role) or "?", as_time(timestamp))
+
+
+_TitleEntry = tuple[str, Conversation, str, str | None]
+
+
+class _Titles:
+    """Titles and ids of a catalogue, folded once."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._entries: list[_TitleEntry] = []
+        for conversation in catalog:
+            for session in reversed(conversation.sessions):
+                title = fold(session.title or "").replace("\n", " ")
+                key = f"{title}\n{_bare(title)}\n{session.id.lower().replace(chr(10), chr(32))}"
+                self._entries.append((key, conversation, session.id, session.title))
+
+    def hits(self, folded: Sequence[str]) -> Iterator[TitleHit]:
+        """Conversations with a title or an id that holds every term, newest activity first, as they are asked for.
+
+        Punctuation may be left out of what is looked for in a title: "an94" finds "AN-94".
+        """
+        longest = max(folded, key=len)
+        bare = {term: _bare(term) for term in folded}
+        loose = {term: bare[term] if len(bare[term]) >= BARE_CHARACTERS else term for term in folded}
+        # One plain pass over all titles for the term that rules out most, then a closer look at the few left.
+        if loose[longest] == longest:
+            fitting = [entry for entry in self._entries if longest in entry[0]]
+        else:
+            bare_longest = loose[longest]
+            fitting = [entry for entry in self._entries if longest in entry[0] or bare_longest in entry[0]]
+        seen: set[str] = set()
+        for key, conversation, session_id, stored in fitting:
+            title, bare_title, identity = key.split("\n")
+            titled = all(term in title or loose[term] in bare_title for term in folded)
+            if conversation.id not in seen and (titled or all(term in identity for term in folded)):
+                seen.add(conversation.id)
+                yield TitleHit(conversation, session_id, stored if titled else None)
+
+
+def _bare(text: str) -> str:
+    """The text without punctuation, blanks and line ends."""
+    return re.sub(r"\W", "", text)

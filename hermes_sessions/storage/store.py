@@ -1,0 +1,61 @@
+"""The doorway to a session store: one connection, and the tables that read it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hermes_sessions.errors import StoreDamaged
+from hermes_sessions.storage.costs import CostTable
+from hermes_sessions.storage.database import Database
+from hermes_sessions.storage.messages import MessageTable
+from hermes_sessions.storage.search import Search
+from hermes_sessions.storage.sessions import SessionTable
+
+
+class Store:
+    """A session store opened for reading. One thread owns it; only `interrupt` may be called from others."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.sessions = SessionTable(database)
+        self.messages = MessageTable(database)
+        self.search = Search(database)
+        self.costs = CostTable(database)
+
+    @property
+    def path(self) -> Path:
+        return self._database.path
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know about how the file could be opened."""
+        return tuple(self._database.notices)
+
+    def data_version(self) -> int:
+        """A number that changes when another program has written to the store."""
+        return self._database.data_version()
+
+    def interrupt(self) -> None:
+        """Make the running question raise Interrupted. May be called from any thread."""
+        self._database.interrupt()
+
+    def close(self) -> None:
+        self._database.close()
+
+
+def open_store(path: str | os.PathLike[str]) -> Store:
+    """Open any version's store for reading: nothing in it is changed.
+
+    Raises StoreMissing, StoreUnreadable, StoreDamaged (also for a database that is no session store), StoreBusy.
+    """
+    database = Database(path)
+    missing = {"sessions", "messages"} - database.tables.keys()
+    # A file without any table is a store that nothing was written to yet.
+    if missing and database.tables:
+        database.close()
+        raise StoreDamaged(
+            f"{database.path} is a database, but no session store: it has no table {' and no '.join(sorted(missing))}.",
+            "Name the file that Hermes writes, usually state.db, with --db.",
+        )
+    return Store(database)

@@ -1,0 +1,66 @@
+"""The searchable text of messages: what was said, the tools that were called, the tool that answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hermes_sessions.model import Place, Snippet
+from hermes_sessions.storage.content import decode_text, decode_tool_calls
+from hermes_sessions.storage.database import Database
+from hermes_sessions.storage.matching import fold, snippet
+from hermes_sessions.storage.values import as_int, as_text
+
+
+class MessageText(NamedTuple):
+    """The decoded texts of one message, by the place where a hit can be."""
+
+    content: str
+    tool_call: str
+    tool_name: str
+
+    @property
+    def whole(self) -> str:
+        """All of it, for checking whether a term is anywhere."""
+        return "\n".join(self)
+
+    def hit(self, folded_terms: Sequence[str]) -> tuple[Place, Snippet]:
+        """The place that shows most of the terms, what was said before what was called, and its snippet."""
+        places: tuple[tuple[Place, str], ...] = (
+            ("content", self.content),
+            ("tool_call", self.tool_call),
+            ("tool_name", self.tool_name),
+        )
+        best = max(places, key=lambda place: _terms_in(place[1], folded_terms))
+        return best[0], snippet(best[1], folded_terms)
+
+
+def texts_of(database: Database, ids: Sequence[int]) -> dict[int, MessageText]:
+    """The texts of these messages, by id."""
+    calls, name = (column if database.has("messages", column) else "NULL" for column in ("tool_calls", "tool_name"))
+    rows = database.rows(
+        f"SELECT id, content, {calls}, {name} FROM messages WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(ids)),),
+    )
+    return {
+        as_int(identity): MessageText(decode_text(content), _calls_text(as_text(calls)), as_text(tool) or "")
+        for identity, content, calls, tool in rows
+    }
+
+
+def _calls_text(stored: str | None) -> str:
+    """Names and arguments of tool calls as a person would write them, `\\uXXXX` escapes undone."""
+    return "\n".join(f"{call.name} {_plain(call.arguments)}" for call in decode_tool_calls(stored))
+
+
+def _plain(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _terms_in(text: str, folded_terms: Sequence[str]) -> int:
+    folded = fold(text)
+    return sum(term in folded for term in folded_terms)
