@@ -134,7 +134,7 @@ class Database:
         connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             _prepare_reader(connection, busy_timeout_ms)
-        except apsw.CantOpenError:
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
             connection.close()
             connection = self._open_unchanging()
             _prepare_reader(connection, busy_timeout_ms)

@@ -58,13 +58,13 @@ def _may_continue(parent: Session, child: Session) -> bool:
         return False
     if child.source in MACHINE_SOURCES and child.source != parent.source:
         return False
-    return _begun_after(parent, child)
+    return _begun_after(parent, child, CLOCK_SLACK)
 
 
-def _begun_after(parent: Session, child: Session) -> bool:
+def _begun_after(parent: Session, child: Session, slack: float = 0.0) -> bool:
     if parent.ended_at is None or child.started_at is None:
         return True
-    return child.started_at >= parent.ended_at - CLOCK_SLACK
+    return child.started_at >= parent.ended_at - slack
 
 
 def _claim(parent: Session, child: Session) -> tuple[bool, bool, bool, float, float, str]:
@@ -139,11 +139,12 @@ def _nature(root: Session, parent: Session | None) -> tuple[Kind, str | None]:
         return "conversation", root.branched_from
     if root.branched_from or root.title:
         return "conversation", root.branched_from or parent.id
-    if _begun_after(parent, root):
-        if parent.end_reason in RESET_REASONS:
-            return "conversation", None
-        if parent.end_reason in ("branched", "compression"):
-            return "conversation", parent.id
+    if parent.end_reason == "compression" and _may_continue(parent, root):
+        return "conversation", parent.id
+    if parent.end_reason == "branched" and _begun_after(parent, root):
+        return "conversation", parent.id
+    if parent.end_reason in RESET_REASONS and _begun_after(parent, root):
+        return "conversation", None
     # Up to 0.16 a delegate carries no marker: an untitled child of a session that did not end for it.
     return "subagent", None
 
