@@ -18,9 +18,6 @@ from hermes_sessions.model import (
 from hermes_sessions.storage.matching import snippet
 from hermes_sessions.storage.texts import MessageText
 
-HITS_KEPT = 5
-"""Hits of one conversation that are kept with a snippet; the rest are counted."""
-
 
 class Found(NamedTuple):
     """A message that fits."""
@@ -48,14 +45,20 @@ class _Group:
 
 
 class Groups:
-    """The conversations found so far, at most `limit` (0: all). Title hits take their place by last activity."""
+    """The conversations found so far, at most `limit` (0: all). Title hits take their place by last activity.
 
-    def __init__(self, catalog: Catalog, titles: Iterator[TitleHit], folded_terms: Sequence[str], limit: int) -> None:
+    Of each conversation's hits the first `kept` get a snippet; the rest are counted.
+    """
+
+    def __init__(
+        self, catalog: Catalog, titles: Iterator[TitleHit], folded_terms: Sequence[str], *, limit: int, kept: int
+    ) -> None:
         self._by_session = catalog.by_session
         self._titles = titles
         self._next_title = next(titles, None)
         self._folded = folded_terms
         self._limit = limit
+        self._kept = kept
         self._groups: dict[str, _Group] = {}
         self._left_out = not catalog.whole
 
@@ -75,7 +78,7 @@ class Groups:
             group = self._group(conversation)
             if group is not None:
                 group.count += 1
-                if len(group.hits) + len(group.waiting) < HITS_KEPT:
+                if len(group.hits) + len(group.waiting) < self._kept:
                     group.waiting.append(found)
         self._cut_snippets(texts)
 

@@ -10,8 +10,8 @@ from hermes_sessions.model import Snippet
 
 SNIPPET_CHARACTERS = 240
 BEFORE_MATCH = 60
-LOCATED_CHARACTERS = 400_000
-"""How much of a text is looked through for the place of a match; beyond it the snippet is the beginning."""
+CHUNK_CHARACTERS = 4_000
+"""How much of a text is folded at once while its first match is looked for."""
 
 _MARKS = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe00-\ufe0f\ufe20-\ufe2f]+"
@@ -34,7 +34,6 @@ def contains(text: str, folded_terms: Sequence[str]) -> bool:
 
 def locate(text: str, folded_terms: Sequence[str]) -> list[tuple[int, int]]:
     """Offsets of all matches in the text as it is, in order and without overlaps."""
-    text = text[:LOCATED_CHARACTERS]
     folded, origin = _folded_with_origin(text)
     spans: list[tuple[int, int]] = []
     for term in folded_terms:
@@ -48,18 +47,26 @@ def locate(text: str, folded_terms: Sequence[str]) -> list[tuple[int, int]]:
 
 def snippet(text: str, folded_terms: Sequence[str]) -> Snippet:
     """A piece of the text around its first match, white space made single blanks, with the matches as spans."""
-    spans = locate(text, folded_terms)
-    start = 0
-    if spans:
-        start = max(0, spans[0][0] - BEFORE_MATCH)
-        if start:
-            blank = text.find(" ", start, spans[0][0])
-            start = blank + 1 if blank >= 0 else start
+    start = max(0, _first_match(text, folded_terms) - BEFORE_MATCH)
+    if start:
+        # Begin with a whole word, where one begins soon.
+        start = text.find(" ", start, start + BEFORE_MATCH) + 1 or start
     piece = text[start : start + SNIPPET_CHARACTERS]
     lead = "…" if start else ""
     tail = "…" if start + SNIPPET_CHARACTERS < len(text) else ""
-    inside = [(a - start, min(b - start, len(piece))) for a, b in spans if start <= a < start + len(piece)]
-    return _single_line(piece, inside, lead, tail)
+    return _single_line(piece, locate(piece, folded_terms), lead, tail)
+
+
+def _first_match(text: str, folded_terms: Sequence[str]) -> int:
+    """Offset of the first match, 0 when there is none; no more is folded than has to be."""
+    longest = max((len(term) for term in folded_terms), default=0)
+    for start in range(0, len(text), CHUNK_CHARACTERS):
+        # The next chunk's beginning belongs to it, for matches that lie across; marks may make them longer.
+        chunk = text[start : start + CHUNK_CHARACTERS + 4 * longest]
+        folded = fold(chunk)
+        if any(term and term in folded for term in folded_terms):
+            return start + locate(chunk, folded_terms)[0][0]
+    return 0
 
 
 def _single_line(piece: str, spans: Sequence[tuple[int, int]], lead: str, tail: str) -> Snippet:

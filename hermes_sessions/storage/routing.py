@@ -12,8 +12,10 @@ TRIGRAM = "messages_fts_trigram"
 
 NOTHING = ""
 
+TRIGRAM_CHARACTERS = 3
+
 SHORT_PREFIX = 3
-"""FTS5 merges every word that begins with a prefix before its first row; for so few letters that takes too long."""
+"""Letters of a prefix that so many words begin with that merging them takes a noticeable time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +39,26 @@ class Plan:
     table: str = ""
     match: str = ""
     verified: tuple[Term, ...] = ()
-    glimpse: bool = False
-    """True when the newest messages should be read first, because the index takes its time."""
+    merges: bool = False
+    """True when the index does much work before each page: one large page is cheaper than many."""
     nothing: bool = False
     """True when the index proves that no message can fit."""
     notice: str = ""
+
+
+def is_slow(terms: tuple[Term, ...]) -> bool:
+    """True when an index may take longer than a frame: a prefix is merged from all words that begin with it, one or
+    two characters from all their trigrams.
+    """
+    return any(term.prefix if term.route == "word" else len(term.text) < TRIGRAM_CHARACTERS for term in terms)
 
 
 def plan(terms: tuple[Term, ...], indexes: Indexes) -> Plan:
     """Return how to answer these terms with these indexes."""
     literal = [term for term in terms if term.route == "literal"]
     if not literal and indexes.words:
-        last = terms[-1]
-        match = " ".join(term.words_match for term in terms)
-        return Plan(terms, WORDS, match, glimpse=last.prefix and len(last.text) <= SHORT_PREFIX)
+        short = any(term.prefix and len(term.text) <= SHORT_PREFIX for term in terms)
+        return Plan(terms, WORDS, " ".join(term.words_match for term in terms), merges=short)
     if literal and indexes.trigram:
         asked = {term: _trigram_match(term, indexes) for term in terms}
         if NOTHING in asked.values():
@@ -74,7 +82,7 @@ def _trigram_match(term: Term, indexes: Indexes) -> str | None:
     """
     asked: list[str] = []
     for form in term.forms:
-        if len(form) >= 3:
+        if len(form) >= TRIGRAM_CHARACTERS:
             asked.append(quoted(form))
             continue
         beginning = indexes.trigrams_beginning(form.lower())

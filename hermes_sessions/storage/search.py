@@ -15,29 +15,36 @@ from hermes_sessions.errors import StoreDamaged
 from hermes_sessions.model import Catalog, Conversation, SearchOrder, SearchResult
 from hermes_sessions.storage.database import Database, Row
 from hermes_sessions.storage.grouping import Found, Groups, TitleHit
-from hermes_sessions.storage.matching import contains, fold
+from hermes_sessions.storage.matching import fold
 from hermes_sessions.storage.query import Term, parse
-from hermes_sessions.storage.routing import TRIGRAM, WORDS, Indexes, Plan, plan
+from hermes_sessions.storage.routing import TRIGRAM, WORDS, Indexes, Plan, is_slow, plan
 from hermes_sessions.storage.texts import MessageText, texts_of
 from hermes_sessions.storage.values import as_int, as_text, as_time
 
-FIRST_PAGE = 60
+FIRST_PAGE = 50
 """Rows of the first page: enough for a screen, few enough to answer within a frame."""
 
 PAGE = 500
+HITS_SHOWN = 5
+"""Hits of each conversation that `run` gives with a snippet."""
+
 COUNTED_HITS = 5_000
 """Hits after which counting stops; a result that met it says that it is not complete."""
 
-GLIMPSE_ROWS = 200
-"""Newest rows read to answer a short prefix before the index does."""
+GLIMPSE_ROWS = 120
+"""Newest rows read to answer what the index may be slow at, before it is asked."""
 
-VOCABULARY_LIMIT = 400
+VOCABULARY_LIMIT = 1_000
 """Trigrams tried for one or two characters; with more of them the text is so common that reading finds it sooner."""
 
 BARE_CHARACTERS = 3
 """Letters a term must have to be looked for in titles without their punctuation."""
 
 LAST_ROWID = 2**63 - 1
+
+
+Page = tuple[list[Found], str]
+"""Hits, and a notice about how they were found."""
 
 
 class Search:
@@ -56,15 +63,17 @@ class Search:
         """
         wanted = offset + limit if limit else 0
         result = SearchResult(query, order, (), complete=True)
-        for result in self._results(query, catalog, wanted, order):  # noqa: B007 - the last one is the fullest
+        for result in self._results(query, catalog, wanted, order, HITS_SHOWN):  # noqa: B007 - the last one is the fullest
             pass
         return SearchResult(query, order, result.conversations[offset:], result.complete, result.notice)
 
     def stream(self, query: str, catalog: Catalog, *, limit: int = 200) -> Iterator[SearchResult]:
         """Growing results, newest first: each holds the one before it, in the same order. The first is fast."""
-        yield from self._results(query, catalog, limit, "recent")
+        yield from self._results(query, catalog, limit, "recent", 1)
 
-    def _results(self, query: str, catalog: Catalog, limit: int, order: SearchOrder) -> Iterator[SearchResult]:
+    def _results(
+        self, query: str, catalog: Catalog, limit: int, order: SearchOrder, kept: int
+    ) -> Iterator[SearchResult]:
         terms = parse(query)
         if not terms or "messages" not in self._database.tables:
             yield SearchResult(query, order, (), complete=True)
@@ -72,37 +81,41 @@ class Search:
         if self._titles.catalog is not catalog:
             self._titles = _Titles(catalog)
         folded = [fold(term.text) for term in terms]
-        groups = Groups(catalog, self._titles.hits(folded), folded, limit)
-        route = plan(terms, self._indexes())
-        ranked = order == "relevance" and route.match != ""
+        groups = Groups(catalog, self._titles.hits(folded), folded, limit=limit, kept=kept)
         counted = 0
-        exhausted = True
-        notice = route.notice
-        for page, notice in self._ranked(route) if ranked else self._newest_first(route):
-            groups.add(page, self._texts, by_time=not ranked)
+        notice = ""
+        for page, notice in self._pages(terms, order):
+            groups.add(page, self._texts, by_time=order == "recent")
             counted += len(page)
             if limit and counted >= COUNTED_HITS:
-                exhausted = False
-                break
+                yield groups.result(query, order, exhausted=False, notice=notice)
+                return
             yield groups.result(query, order, exhausted=False, notice=notice)
-        if exhausted:
-            groups.add_remaining_titles()
-        yield groups.result(query, order, exhausted=exhausted, notice=notice)
+        groups.add_remaining_titles()
+        yield groups.result(query, order, exhausted=True, notice=notice)
 
     # Where rows come from.
 
-    def _newest_first(self, route: Plan) -> Iterator[tuple[list[Found], str]]:
-        """Pages of hits by falling message id, each with a notice if the index failed on the way."""
+    def _pages(self, terms: tuple[Term, ...], order: SearchOrder) -> Iterator[Page]:
+        """Pages of hits, newest first or best first, each with a notice if the index failed on the way."""
+        if order == "relevance":
+            route = plan(terms, self._indexes())
+            if route.match:
+                yield self._ranked(route), route.notice
+                return
         below = LAST_ROWID
-        size = FIRST_PAGE
-        if route.nothing:
-            return
-        if route.glimpse:
-            # FTS5 merges a short prefix anew for every page: one page for all that will be counted.
-            size = COUNTED_HITS
+        if is_slow(terms):
             rows = self._messages_below(below, GLIMPSE_ROWS)
             below = as_int(rows[-1][0]) if len(rows) == GLIMPSE_ROWS else 0
-            yield self._verified(rows, route.terms, word_starts=True), route.notice
+            yield self._verified(rows, terms, word_starts=True), ""
+        if below:
+            yield from self._newest_first(plan(terms, self._indexes()), below)
+
+    def _newest_first(self, route: Plan, below: int) -> Iterator[Page]:
+        """Pages of hits by falling message id, from the index as far as it goes, else by reading."""
+        if route.nothing:
+            return
+        size, following = (COUNTED_HITS, COUNTED_HITS) if route.merges else (FIRST_PAGE, PAGE)
         while route.match and below:
             try:
                 rows = self._matches_below(route, below, size)
@@ -112,14 +125,13 @@ class Search:
                 break
             yield self._verified(rows, route.verified), route.notice
             below = as_int(rows[-1][0]) if len(rows) == size else 0
-            size = max(size, PAGE)
+            size = following
         while below and not route.match:
-            rows = self._messages_below(below, size)
+            rows = self._messages_below(below, PAGE)
             yield self._verified(rows, route.terms), route.notice
-            below = as_int(rows[-1][0]) if len(rows) == size else 0
-            size = PAGE
+            below = as_int(rows[-1][0]) if len(rows) == PAGE else 0
 
-    def _ranked(self, route: Plan) -> Iterator[tuple[list[Found], str]]:
+    def _ranked(self, route: Plan) -> list[Found]:
         rows = self._database.rows(
             f"""
             SELECT m.id, m.session_id, m.role, m.timestamp FROM {route.table} CROSS JOIN messages m
@@ -128,7 +140,7 @@ class Search:
             """,
             (route.match,),
         )
-        yield self._verified(rows, route.verified), route.notice
+        return self._verified(rows, route.verified)
 
     def _matches_below(self, route: Plan, below: int, size: int) -> list[Row]:
         return self._database.rows(
@@ -156,17 +168,15 @@ class Search:
         if not terms:
             return found
         folded = [fold(term.text) for term in terms]
-        starts = [re.compile(rf"(?<!\w){re.escape(term)}") for term in folded] if word_starts else []
+        # As in the index, a word begins where no other letter stands before it.
+        starts = [re.compile(rf"(?<!\w){re.escape(fold(term.text))}") for term in terms if term.route == "word"]
         texts = self._texts([item.message_id for item in found])
         kept = []
         for item in found:
-            whole = texts[item.message_id].whole if item.message_id in texts else ""
-            if starts:
-                whole = fold(whole)
-                fits = all(start.search(whole) for start in starts)
-            else:
-                fits = contains(whole, folded)
-            if fits:
+            whole = fold(texts[item.message_id].whole) if item.message_id in texts else ""
+            if all(term in whole for term in folded) and (
+                not word_starts or all(start.search(whole) for start in starts)
+            ):
                 kept.append(item)
         return kept
 

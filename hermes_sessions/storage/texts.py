@@ -27,13 +27,15 @@ class MessageText(NamedTuple):
 
     def hit(self, folded_terms: Sequence[str]) -> tuple[Place, Snippet]:
         """The place that shows most of the terms, what was said before what was called, and its snippet."""
+        if self.content and _terms_in(self.content, folded_terms) == len(folded_terms):
+            return "content", snippet(self.content, folded_terms)
         places: tuple[tuple[Place, str], ...] = (
             ("content", self.content),
             ("tool_call", self.tool_call),
             ("tool_name", self.tool_name),
         )
-        best = max(places, key=lambda place: _terms_in(place[1], folded_terms))
-        return best[0], snippet(best[1], folded_terms)
+        place, text = max(places, key=lambda place: _terms_in(place[1], folded_terms))
+        return place, snippet(text, folded_terms)
 
 
 def texts_of(database: Database, ids: Sequence[int]) -> dict[int, MessageText]:

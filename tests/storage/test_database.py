@@ -120,8 +120,17 @@ def test_another_programs_commit_is_noticed(hermes_file: HermesFile) -> None:
 def test_a_running_query_is_interrupted_from_another_thread(hermes_file: HermesFile) -> None:
     database = Database(hermes_file.path)
     started = threading.Event()
-    database.connection.create_scalar_function("started", lambda: started.set(), 0)
-    thread = threading.Thread(target=lambda: (started.wait(), database.interrupt()))
+
+    def has_started(*_: object) -> int:
+        started.set()
+        return 1
+
+    def stop_when_started() -> None:
+        started.wait()
+        database.interrupt()
+
+    database.connection.create_scalar_function("started", has_started, 0)
+    thread = threading.Thread(target=stop_when_started)
     thread.start()
     endless = "WITH RECURSIVE n(i) AS (SELECT started() UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n"
     with pytest.raises(Interrupted):

@@ -243,7 +243,7 @@ def test_without_an_index_messages_are_read_and_that_is_said(hermes_file: Hermes
     store = open_store(hermes_file.path)
     assert found(store, "keep") == ["a"]
     assert found(store, "unicode") == ["c"]
-    assert search(store, "keep").notice
+    assert search(store, "keep ").notice
     store.close()
 
 
