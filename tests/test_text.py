@@ -39,8 +39,11 @@ def acts_on_a_terminal(char: str) -> bool:
 
 
 def cluster_ends(text: str) -> set[int]:
-    """Where `text` may be cut: Rich's borders, but for those inside a flag."""
-    ends = {0}
+    """Where `text` may be cut: Rich's borders, but for those inside a flag.
+
+    What joiners at the very start join, Rich measures in one way and splits in another, so there it may be anywhere.
+    """
+    ends = set(range(len(text) - len(text.lstrip("\u200d")) + 1))
     flag_open = False
     for start, end, _cells in split_graphemes(text)[0]:
         letter = "🇦" <= text[start] <= "🇿"
@@ -222,7 +225,7 @@ def test_wrapped_lines_fit_unless_a_single_cluster_does_not(text: str, width: in
 
 
 @given(LINES, WIDTH)
-def test_wrapping_loses_only_the_blank_or_newline_at_a_break_and_cuts_no_cluster(text: str, width: int) -> None:
+def test_wrapping_loses_only_one_blank_and_the_newline_at_a_break_and_cuts_no_cluster(text: str, width: int) -> None:
     spans = wrap(text, width)
     assert spans[0][0] == 0
     ends = set()
@@ -230,7 +233,7 @@ def test_wrapping_loses_only_the_blank_or_newline_at_a_break_and_cuts_no_cluster
         ends |= {offset + end for end in cluster_ends(line)}
     for (start, end), (following, _end) in pairwise(spans):
         assert start <= end
-        assert text[end:following] in ("", " ", "\n")
+        assert text[end:following] in ("", " ", "\n", " \n")
         assert {end, following} <= ends
     assert text[spans[-1][1] :] in ("", " ")
 
