@@ -99,7 +99,7 @@ def fit(text: str, width: int) -> str:
     for _start, end, size in _clusters(text):
         cells += size
         if cells > width:
-            return text[:kept].rstrip(_JOINER) + ELLIPSIS
+            return text[:kept] + ELLIPSIS
         if cells < width:
             kept = end
     return text
@@ -115,9 +115,9 @@ def pad(text: str, width: int, right: bool = False) -> str:
 def wrap(text: str, width: int) -> list[tuple[int, int]]:
     """Return the offsets `(start, end)` into clean `text` of the lines it fills when drawn `width` cells wide.
 
-    A line breaks at the last blank that fits, else after a wide character, else between two clusters. Every
-    character is in exactly one span, except the blank or newline that a break replaces. No line is wider than
-    `width`, unless a single cluster is. A width below one counts as one.
+    A line breaks at the last blank or after the last wide character that fits, else between two clusters. Every
+    character is in exactly one span, except newlines and, at each break, the one blank that would stand beyond the
+    edge. No line is wider than `width`, unless a single cluster is. A width below one counts as one.
     """
     width = max(width, 1)
     spans: list[tuple[int, int]] = []
@@ -161,7 +161,7 @@ def _wrap_clusters(line: str, width: int, offset: int, spans: list[tuple[int, in
             spans.append((offset + start, offset + stop))
             start = resume
             cells -= cells_to_resume
-            inked = bool(line[start:begin].strip(" "))
+            inked = False
         if start == end:  # this was the blank that the break replaced
             continue
         cells += size

@@ -21,7 +21,7 @@ from hermes_sessions.model import (
     Tokens,
 )
 from hermes_sessions.storage.content import decode_text, is_summary
-from hermes_sessions.storage.costs import add_money, row_money
+from hermes_sessions.storage.costs import CostTable, add_money
 from hermes_sessions.storage.database import Database, Row
 from hermes_sessions.storage.lineage import resolve
 from hermes_sessions.storage.values import LATEST_TIME, SQLValue, as_int, as_text, as_time
@@ -36,8 +36,9 @@ PREVIEW_CANDIDATES = 6
 class SessionTable:
     """Reads `sessions`. Composed by `Store` over the one `Database`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, costs: CostTable) -> None:
         self._database = database
+        self._costs = costs
 
     def catalog(self, recent: int | None = None) -> Catalog:
         """The conversations of the whole store, or quickly those around the `recent` last active sessions."""
@@ -148,28 +149,27 @@ class SessionTable:
     def _sums(self, ids: Iterable[str]) -> dict[str, _Sums]:
         column = self._column
         counted = f"SELECT count(*) FROM messages m WHERE m.session_id = s.id AND {self._visible()}"
-        numbers = ", ".join(
-            column(name)
-            for name in (
-                "tool_call_count",
-                "input_tokens",
-                "output_tokens",
-                "cache_read_tokens",
-                "cache_write_tokens",
-                "reasoning_tokens",
-                "actual_cost_usd",
-                "estimated_cost_usd",
-                "cost_status",
-                "billing_provider",
-                "git_branch",
-                "user_id",
-            )
-        )
+        names = ("tool_call_count", "billing_provider", "git_branch", "user_id")
+        wanted = list(ids)
         rows = self._database.rows(
-            f"SELECT s.id, ({counted}), {numbers} FROM json_each(?) want CROSS JOIN sessions s ON s.id = want.value",
-            (_id_list(ids),),
+            f"""
+            SELECT s.id, ({counted}), {", ".join(map(column, names))}
+            FROM json_each(?) want CROSS JOIN sessions s ON s.id = want.value
+            """,
+            (_id_list(wanted),),
         )
-        sums = {str(row[0]): _Sums.of(row[1:]) for row in rows}
+        spent = self._costs.of_sessions(wanted)
+        sums = {
+            str(session_id): _Sums(
+                as_int(messages),
+                as_int(tool_calls),
+                *spent.get(str(session_id), (Tokens(), Money(None, "unknown"))),
+                as_text(provider),
+                as_text(branch),
+                as_text(user),
+            )
+            for session_id, messages, tool_calls, provider, branch, user in rows
+        }
         return _WithNothing(sums)
 
     def _previews(self, ids: list[str]) -> dict[str, str]:
@@ -227,19 +227,6 @@ class _Sums(NamedTuple):
     provider: str | None = None
     git_branch: str | None = None
     user_id: str | None = None
-
-    @classmethod
-    def of(cls, row: Row) -> _Sums:
-        messages, tool_calls, *tokens, actual, estimated, status, provider, branch, user = row
-        return cls(
-            as_int(messages),
-            as_int(tool_calls),
-            Tokens(*(as_int(count) for count in tokens)),
-            row_money(actual, estimated, status),
-            as_text(provider),
-            as_text(branch),
-            as_text(user),
-        )
 
 
 class _WithNothing(dict[str, _Sums]):

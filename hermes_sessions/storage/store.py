@@ -8,6 +8,7 @@ from pathlib import Path
 from hermes_sessions.errors import StoreDamaged
 from hermes_sessions.storage.costs import CostTable
 from hermes_sessions.storage.database import Database
+from hermes_sessions.storage.liveness import Liveness
 from hermes_sessions.storage.messages import MessageTable
 from hermes_sessions.storage.search import Search
 from hermes_sessions.storage.sessions import SessionTable
@@ -18,10 +19,11 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.sessions = SessionTable(database)
+        self.costs = CostTable(database)
+        self.sessions = SessionTable(database, self.costs)
         self.messages = MessageTable(database)
         self.search = Search(database)
-        self.costs = CostTable(database)
+        self.liveness = Liveness(database)
 
     @property
     def path(self) -> Path:

@@ -1,0 +1,194 @@
+"""What the full screen asks of a store: everything awaited, nothing of storage shown.
+
+Three threads with a connection each, so that a slow question delays only its like: what is on the screen, what
+reads the whole store, and the search. The search answers the newest question only: a new one interrupts the one
+that runs, and no answer reaches the screen once another question was asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import TypeAlias
+
+from hermes_sessions.errors import SessionsError
+from hermes_sessions.model import (
+    Catalog,
+    Conversation,
+    CostSummary,
+    Message,
+    MessageStub,
+    Overview,
+    SearchResult,
+    SessionFacts,
+)
+from hermes_sessions.services.background import Call, StoreThread
+from hermes_sessions.services.live import live_sessions
+from hermes_sessions.storage import Store, open_store
+
+RECENT_CONVERSATIONS = 200
+"""Enough for any first screen, few enough to be read while Textual is still being imported."""
+
+SEARCH_LIMIT = 200
+
+Deliver: TypeAlias = Callable[[SearchResult | SessionsError, bool], None]
+"""Takes an answer, and whether it was the last one to its question."""
+
+
+class History:
+    """One store, asked from an event loop. Every question may raise the errors of `errors.SessionsError`.
+
+    Reading starts in the constructor, which needs no event loop: the first answers are there when Textual is.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], clock: Callable[[], float] = time.time) -> None:
+        self.path = Path(path)
+        self.notices: tuple[str, ...] = ()
+        """What a person should know about this store, known once `ready` has returned."""
+        self._clock = clock
+        self._screen = StoreThread(self._open, "screen")
+        self._whole = StoreThread(self._open, "whole store")
+        self._finder = StoreThread(self._open, "search")
+        self._question: Call[None] | None = None
+        self._asked = 0
+        self._version: int | None = None
+        self._recent = self._screen.submit(self._first_read)
+
+    def ready(self) -> None:
+        """Wait until the store is open and its newest part is read. For use before there is an event loop."""
+        self._recent.result()
+
+    async def recent(self) -> Catalog:
+        """The newest part of the store, read since the start."""
+        return await asyncio.wrap_future(self._recent)
+
+    async def catalog(self) -> Catalog:
+        """Every conversation of the store."""
+
+        def read(store: Store) -> Catalog:
+            catalog = store.sessions.catalog()
+            # Made here, where it keeps no key waiting, and kept by the values.
+            _ = catalog.by_session, [item.empty for item in catalog.conversations]
+            return catalog
+
+        return await self._whole.call(read)
+
+    async def renewed(self, catalog: Catalog) -> Catalog:
+        """`catalog` with its newest part as it is now: quick in a store of any size, but blind to older changes."""
+
+        def read(store: Store) -> Catalog:
+            return with_newest(catalog, store.sessions.catalog(recent=RECENT_CONVERSATIONS))
+
+        return await self._screen.call(read)
+
+    async def overviews(self, conversations: Iterable[Conversation]) -> dict[str, Overview]:
+        """What the list shows of these conversations, by conversation id."""
+        wanted = tuple(conversations)
+
+        def read(store: Store) -> dict[str, Overview]:
+            return store.sessions.overviews(wanted, live_sessions(store, self._clock()))
+
+        return await self._screen.call(read)
+
+    async def facts(self, conversations: Iterable[Conversation]) -> dict[str, SessionFacts]:
+        """What sorting asks of these conversations, by conversation id."""
+        wanted = tuple(conversations)
+        return await self._whole.call(lambda store: store.sessions.facts(wanted))
+
+    async def outline(self, conversation: Conversation, rewound: bool = False) -> tuple[MessageStub, ...]:
+        """The conversation's messages in order, without their text."""
+        return await self._screen.call(lambda store: store.messages.outline(conversation, rewound=rewound))
+
+    async def messages(self, stubs: Iterable[MessageStub]) -> dict[int, Message]:
+        """These messages with their text, by message id. One that was deleted since is missing."""
+        ids = tuple(stub.id for stub in stubs)
+        return await self._screen.call(lambda store: store.messages.get(ids))
+
+    async def costs(self, by: str, session_ids: Collection[str] | None = None) -> CostSummary:
+        """Money and tokens of these sessions, or of all, summed by one key."""
+        return await self._whole.call(lambda store: store.costs.summary(by, session_ids))
+
+    async def changed(self) -> bool:
+        """Say whether another program has written to the store since this was last asked, or since the start."""
+        version = await self._screen.call(lambda store: store.data_version())
+        before, self._version = self._version, version
+        return before is not None and version != before
+
+    def search(self, text: str, catalog: Catalog, deliver: Deliver, limit: int = SEARCH_LIMIT) -> None:
+        """Ask for what `text` finds in `catalog`'s conversations, instead of anything asked before.
+
+        `deliver` is called on the running event loop with growing answers or with the one error, as long as nothing
+        else was asked and the search was not cancelled.
+        """
+        self.cancel_search()
+        asked = self._asked
+        loop = asyncio.get_running_loop()
+
+        def arrive(answer: SearchResult | SessionsError, finished: bool) -> None:
+            if asked == self._asked:
+                deliver(answer, finished)
+
+        def run(store: Store) -> None:
+            result = None
+            for result in store.search.stream(text, catalog, limit=limit):
+                if asked != self._asked:
+                    return
+                loop.call_soon_threadsafe(arrive, result, result.complete)
+            if result is not None and not result.complete:
+                loop.call_soon_threadsafe(arrive, result, True)
+
+        def ended(future: asyncio.Future[None]) -> None:
+            error = None if future.cancelled() else future.exception()
+            if isinstance(error, SessionsError):
+                arrive(error, True)
+            elif error is not None:
+                raise error  # a fault of ours: the event loop's handler must hear of it
+
+        self._question = self._finder.submit(run)
+        asyncio.wrap_future(self._question).add_done_callback(ended)
+
+    def cancel_search(self) -> None:
+        """Ask nothing any more: the running search is interrupted and nothing is delivered."""
+        self._asked += 1
+        if self._question is not None:
+            self._question.cancel()
+            self._question = None
+
+    def close(self) -> None:
+        """Interrupt whatever runs and let go of the store. Quick, whatever the queries do."""
+        self.cancel_search()
+        for thread in (self._finder, self._whole, self._screen):
+            thread.close()
+
+    def __enter__(self) -> History:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> Store:
+        return open_store(self.path)
+
+    def _first_read(self, store: Store) -> Catalog:
+        # The version before the catalogue: what is committed in between counts as a change.
+        self._version = store.data_version()
+        catalog = store.sessions.catalog(recent=RECENT_CONVERSATIONS)
+        self.notices = store.notices
+        return catalog
+
+
+def with_newest(catalog: Catalog, newest: Catalog) -> Catalog:
+    """`catalog` after the conversations of `newest`, which replace those that have a session of theirs."""
+    if newest.whole:
+        return newest
+    known = newest.by_session
+    older = [item for item in catalog.conversations if not any(session.id in known for session in item.sessions)]
+    merged = Catalog((*newest.conversations, *older), catalog.whole)
+    _ = merged.by_session
+    return merged
