@@ -1,11 +1,9 @@
 """The storage core: SQLite and nothing else.
 
-`open_store` reads a store of any Hermes version and changes nothing. `create_store` makes one of our own, which any
-number of processes may write.
+`open_store` reads a store of any Hermes version and changes nothing. A store of our own is made and written through
+`hermes_sessions.storage.owner`, which readers need not load.
 """
 
-from hermes_sessions.storage.entries import NewMessage, Usage
-from hermes_sessions.storage.owner import OwnerStore, create_store
 from hermes_sessions.storage.store import Store, open_store
 
-__all__ = ["NewMessage", "OwnerStore", "Store", "Usage", "create_store", "open_store"]
+__all__ = ["Store", "open_store"]

@@ -69,6 +69,8 @@ class SessionTable:
     ) -> dict[str, Overview]:
         """What a list shows of these conversations, by conversation id. `live` holds ids of sessions in use."""
         wanted = list(conversations)
+        if not wanted:
+            return {}
         sums = self._sums(session.id for item in wanted for session in item.sessions)
         previews = self._previews([item.root.id for item in wanted])
         statuses = self._statuses([_last_filled(item) for item in wanted])
@@ -88,6 +90,8 @@ class SessionTable:
     def facts(self, conversations: Iterable[Conversation]) -> dict[str, SessionFacts]:
         """What filters and sorting ask of these conversations, by conversation id."""
         wanted = list(conversations)
+        if not wanted:
+            return {}
         sums = self._sums(session.id for item in wanted for session in item.sessions)
         return {
             item.id: SessionFacts(

@@ -1,0 +1,179 @@
+"""What each command does, in one short function each. Reading commands; those that hand over are in `cli.handover`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+
+from hermes_sessions import __version__, errors
+from hermes_sessions.cli import cost_table, handover, listing, records, transcript
+from hermes_sessions.cli.exit_codes import ExitCode
+from hermes_sessions.cli.opening import is_missing, opened, other_profiles, store_path, what_else_there_is
+from hermes_sessions.cli.output import PROGRAM, Output, Style
+from hermes_sessions.cli.parser import build_parser
+from hermes_sessions.model import Catalog, CheckStatus
+from hermes_sessions.services import wording
+from hermes_sessions.services.filters import SessionFilter
+from hermes_sessions.services.moments import parse_moment
+
+Command = Callable[[Namespace, Output, Mapping[str, str]], int]
+
+STATUS_STYLES: Mapping[CheckStatus, Style] = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+def run(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> int:
+    """Run the command of a parsed command line and return its exit code. Raises the errors of the tree."""
+    if arguments.version:
+        return _version(arguments, output, environ)
+    return COMMANDS[arguments.command](arguments, output, environ)
+
+
+def _version(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
+    output.line(f"{PROGRAM} {__version__}")
+    output.line(f"store: {output.safe(str(store_path(arguments, environ)))}")
+    return ExitCode.OK
+
+
+def _list(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
+    now = time.time()
+    wanted = SessionFilter.from_flags(vars(arguments), now)
+    with opened(arguments, output, environ) as store:
+        catalog = store.sessions.catalog()
+        listed = listing.choose(store, catalog, wanted, everything=arguments.all)
+        ordered = listing.sort(store, listed.conversations, arguments.sort)
+        end = arguments.offset + arguments.limit if arguments.limit else None
+        page = ordered[arguments.offset : end]
+        overviews = store.sessions.overviews(page)
+        if output.as_json:
+            sessions = [records.session_record(item, overviews[item.id]) for item in page]
+            paged = len(ordered) - len(page)
+            output.json(records.list_record(store.path, listed.total, listed.hidden, paged, sessions))
+            return ExitCode.OK
+        if page:
+            listing.print_rows(output, page, overviews, now)
+        output.talk(listing.sum_line(len(page), listed, f"--offset {end}" if end and page else "", "--all"))
+        output.talk(f"Store: {store.path}")
+        if not catalog.conversations and (others := other_profiles(arguments, environ, store.path)):
+            output.talk(others)
+    return ExitCode.OK
+
+
+def _search(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
+    query = " ".join(arguments.query)
+    if query == "-":
+        query = sys.stdin.buffer.read().decode("utf-8", "replace").strip() if sys.stdin else ""
+    if not query.strip():
+        raise errors.UsageError("There is nothing to search for.", f"{PROGRAM} list shows everything.")
+    now = time.time()
+    wanted = SessionFilter.from_flags(vars(arguments), now)
+    with opened(arguments, output, environ) as store:
+        catalog = store.sessions.catalog()
+        if wanted.terms:
+            catalog = Catalog(listing.fitting(store, catalog.conversations, wanted))
+        result = store.search.run(query, catalog, limit=arguments.limit, offset=arguments.offset, order=arguments.order)
+        conversations = [found.conversation for found in result.conversations]
+        overviews = store.sessions.overviews(conversations)
+        if output.as_json:
+            output.json(records.search_record(store.path, result, overviews))
+        else:
+            if conversations:
+                hits = {found.conversation.id: found for found in result.conversations}
+                listing.print_rows(output, conversations, overviews, now, hits=hits)
+            if result.notice:
+                output.talk(result.notice)
+            more = "" if result.complete else f"; there may be more (--offset {arguments.offset + len(conversations)})"
+            output.talk(f"{listing.sessions(len(conversations))} found for {query!r}{more}")
+            output.talk(f"Store: {store.path}")
+    return ExitCode.OK if conversations else ExitCode.NO_MATCH
+
+
+def _show(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
+    from hermes_sessions.services.lookup import find
+
+    with opened(arguments, output, environ) as store:
+        conversation = find(store, " ".join(arguments.session))
+        overview = store.sessions.overviews([conversation])[conversation.id]
+        outline = store.messages.outline(conversation, rewound=arguments.rewound)
+        if arguments.tools == "off":
+            outline = tuple(stub for stub in outline if stub.role != "tool")
+        part = transcript.part_of(outline, around=arguments.around, limit=arguments.limit)
+        messages = transcript.messages(store, part.stubs)
+        if output.as_json:
+            head = records.show_record(
+                store.path, records.session_record(conversation, overview), part.total, part.offset
+            )
+            tools = arguments.tools != "off"
+            output.json_with(head, "messages", (records.message_record(message, tools=tools) for message in messages))
+            return ExitCode.OK
+        transcript.print_head(output, conversation, overview)
+        transcript.print_messages(
+            output, messages, tools=arguments.tools, reasoning=arguments.reasoning, marked=arguments.around
+        )
+        output.talk(transcript.sum_line(part))
+        output.talk(f"Store: {store.path}")
+    return ExitCode.OK
+
+
+def _cost(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
+    now = time.time()
+    wanted = SessionFilter.from_flags(vars(arguments), now)
+    since, until = (None if words is None else parse_moment(words, now) for words in (arguments.since, arguments.until))
+    with opened(arguments, output, environ) as store:
+        ids = None
+        if wanted.terms:
+            found = listing.fitting(store, store.sessions.catalog().conversations, wanted)
+            ids = [session.id for conversation in found for session in conversation.sessions]
+        summary = store.costs.summary(arguments.by, ids, since, until)
+        if output.as_json:
+            output.json(records.cost_record(store.path, summary))
+        else:
+            cost_table.print_summary(output, summary)
+            if arguments.by in ("day", "week", "month"):
+                output.talk(f"Days are those of {wording.zone(now)}.")
+            output.talk(f"Store: {store.path}")
+    return ExitCode.OK
+
+
+def _doctor(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
+    from hermes_sessions.storage.diagnosis import diagnose
+
+    path = store_path(arguments, environ)
+    if is_missing(path):
+        with what_else_there_is(arguments, environ):
+            raise errors.StoreMissing(f"There is no session store at {path}.")
+    diagnosis = diagnose(path, clock=time.time)
+    if output.as_json:
+        output.json(records.doctor_record(diagnosis))
+    else:
+        version = "none" if diagnosis.stored_version is None else str(diagnosis.stored_version)
+        output.line(f"Store: {output.safe(diagnosis.store)}")
+        output.line(f"SQLite {output.safe(diagnosis.sqlite)}, journal {output.safe(diagnosis.journal_mode or '?')}")
+        output.line(f"Stored version {version}, layout {output.safe(diagnosis.layout)}")
+        for check in diagnosis.checks:
+            status = output.paint(f"{check.status:<4}", STATUS_STYLES[check.status])
+            output.line(f"{status}  {output.safe(check.name)}: {output.safe(check.detail)}")
+            if check.fix:
+                output.line(f"      {output.safe(check.fix)}")
+    return ExitCode.OK if diagnosis.healthy else ExitCode.DAMAGED
+
+
+def _completion(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
+    import shtab
+
+    output.line(shtab.complete(build_parser(), arguments.shell))
+    return ExitCode.OK
+
+
+COMMANDS: Mapping[str, Command] = {
+    "browse": handover.browse,
+    "list": _list,
+    "search": _search,
+    "show": _show,
+    "resume": handover.resume,
+    "cost": _cost,
+    "doctor": _doctor,
+    "demo": handover.demo,
+    "completion": _completion,
+}
