@@ -16,6 +16,7 @@ from hermes_sessions.cli.parser import build_parser
 from hermes_sessions.model import Catalog, CheckStatus
 from hermes_sessions.services import wording
 from hermes_sessions.services.filters import SessionFilter
+from hermes_sessions.services.live import live_sessions
 from hermes_sessions.services.moments import parse_moment
 
 Command = Callable[[Namespace, Output, Mapping[str, str]], int]
@@ -41,11 +42,11 @@ def _list(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> E
     wanted = SessionFilter.from_flags(vars(arguments), now)
     with opened(arguments, output, environ) as store:
         catalog = store.sessions.catalog()
-        listed = listing.choose(store, catalog, wanted, everything=arguments.all)
+        listed = listing.choose(store, catalog, wanted, now, everything=arguments.all)
         ordered = listing.sort(store, listed.conversations, arguments.sort)
         end = arguments.offset + arguments.limit if arguments.limit else None
         page = ordered[arguments.offset : end]
-        overviews = store.sessions.overviews(page)
+        overviews = store.sessions.overviews(page, live_sessions(store, now))
         if output.as_json:
             sessions = [records.session_record(item, overviews[item.id]) for item in page]
             paged = len(ordered) - len(page)
@@ -71,10 +72,10 @@ def _search(arguments: Namespace, output: Output, environ: Mapping[str, str]) ->
     with opened(arguments, output, environ) as store:
         catalog = store.sessions.catalog()
         if wanted.terms:
-            catalog = Catalog(listing.fitting(store, catalog.conversations, wanted))
+            catalog = Catalog(listing.fitting(store, catalog.conversations, wanted, now))
         result = store.search.run(query, catalog, limit=arguments.limit, offset=arguments.offset, order=arguments.order)
         conversations = [found.conversation for found in result.conversations]
-        overviews = store.sessions.overviews(conversations)
+        overviews = store.sessions.overviews(conversations, live_sessions(store, now))
         if output.as_json:
             output.json(records.search_record(store.path, result, overviews))
         else:
@@ -94,7 +95,7 @@ def _show(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> E
 
     with opened(arguments, output, environ) as store:
         conversation = find(store, " ".join(arguments.session))
-        overview = store.sessions.overviews([conversation])[conversation.id]
+        overview = store.sessions.overviews([conversation], live_sessions(store, time.time()))[conversation.id]
         outline = store.messages.outline(conversation, rewound=arguments.rewound)
         if arguments.tools == "off":
             outline = tuple(stub for stub in outline if stub.role != "tool")
@@ -123,7 +124,7 @@ def _cost(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> E
     with opened(arguments, output, environ) as store:
         ids = None
         if wanted.terms:
-            found = listing.fitting(store, store.sessions.catalog().conversations, wanted)
+            found = listing.fitting(store, store.sessions.catalog().conversations, wanted, now)
             ids = [session.id for conversation in found for session in conversation.sessions]
         summary = store.costs.summary(arguments.by, ids, since, until)
         if output.as_json:

@@ -13,6 +13,7 @@ from hermes_sessions.cli.records import preview
 from hermes_sessions.model import Catalog, Conversation, ConversationHits, Overview
 from hermes_sessions.services import sorting, wording
 from hermes_sessions.services.filters import SessionFilter
+from hermes_sessions.services.live import live_sessions
 from hermes_sessions.storage.store import Store
 
 COLUMNS = (
@@ -39,7 +40,7 @@ class Listing:
     total: int
 
 
-def choose(store: Store, catalog: Catalog, wanted: SessionFilter, *, everything: bool = False) -> Listing:
+def choose(store: Store, catalog: Catalog, wanted: SessionFilter, now: float, *, everything: bool = False) -> Listing:
     """The conversations of the catalogue that are listed, in its order: those that `wanted` lets through and that are
     neither archived nor empty nor a subagent's, unless `everything` or the filter itself asks for those."""
     hidden = dict.fromkeys((*HIDDEN, "filtered"), 0)
@@ -50,17 +51,20 @@ def choose(store: Store, catalog: Catalog, wanted: SessionFilter, *, everything:
             left.append(conversation)
         else:
             hidden[reason] += 1
-    chosen = fitting(store, left, wanted)
+    chosen = fitting(store, left, wanted, now)
     hidden["filtered"] = len(left) - len(chosen)
     return Listing(chosen, hidden, len(catalog))
 
 
-def fitting(store: Store, conversations: Sequence[Conversation], wanted: SessionFilter) -> tuple[Conversation, ...]:
+def fitting(
+    store: Store, conversations: Sequence[Conversation], wanted: SessionFilter, now: float
+) -> tuple[Conversation, ...]:
     """The conversations that a filter lets through."""
     if not wanted.terms:
         return tuple(conversations)
     facts = store.sessions.facts(conversations) if wanted.needs_facts else {}
-    return tuple(item for item in conversations if wanted.matches(item, facts.get(item.id)))
+    live = live_sessions(store, now) if wanted.asks_for("live") else frozenset()
+    return tuple(item for item in conversations if wanted.matches(item, facts.get(item.id), live))
 
 
 def _reason_to_hide(conversation: Conversation) -> str | None:

@@ -130,6 +130,7 @@ def _add_filters(parser: Parser) -> None:
     for flag, metavar, summary in FILTERS:
         group.add_argument(flag, metavar=metavar, help=summary)
     group.add_argument("--archived", action="store_true", help="that are archived")
+    group.add_argument("--live", action="store_true", help="that are in use")
 
 
 def _add_page(parser: Parser, what: str) -> None:

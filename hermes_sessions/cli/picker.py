@@ -14,6 +14,7 @@ from hermes_sessions.cli.output import PROGRAM, Output, command_line
 from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import BrowseResult, Catalog, Conversation, ConversationHits
 from hermes_sessions.services.filters import SessionFilter
+from hermes_sessions.services.live import live_sessions
 from hermes_sessions.storage.store import Store
 
 PAGE = 20
@@ -44,7 +45,7 @@ class Picker:
         self._action = action
         self._asks = asks
         self._catalog: Catalog = store.sessions.catalog()
-        self._listing = listing.choose(store, self._catalog, SessionFilter())
+        self._listing = listing.choose(store, self._catalog, SessionFilter(), clock())
         self._found: Mapping[str, ConversationHits] | None = None
         self._rows: tuple[Conversation, ...] = self._listing.conversations
         self._shown = 0
@@ -131,7 +132,7 @@ class Picker:
         if not page and self._shown:
             self._output.talk("There are no more.")
             return
-        overviews = self._store.sessions.overviews(page)
+        overviews = self._store.sessions.overviews(page, live_sessions(self._store, self._clock()))
         listing.print_rows(self._output, page, overviews, self._clock(), first_number=self._shown + 1, hits=self._found)
         self._shown += len(page)
         if self._found is None:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -259,3 +260,13 @@ def test_every_layout_is_read(any_layout: HermesFile, run: Run, words: list[str]
     ended = run(*words, "--json")
     assert (ended.code, ended.err) == (0, "")
     assert NOW and ended.json["schema_version"] == 1
+
+
+def test_a_session_in_use_is_marked_and_can_be_asked_for(hermes_file: HermesFile, run: Run) -> None:
+    """Written to a moment ago, by the clock of the machine, and not ended."""
+    hermes_file.talk(hermes_file.session("idle"), "hello", "hi")
+    hermes_file.message(hermes_file.session("busy"), "user", "hello", t=time.time())
+    listed = {session["id"]: session["live"] for session in run("list", "--json").json["sessions"]}
+    assert listed == {"busy": True, "idle": False}
+    assert [session["id"] for session in run("list", "--live", "--json").json["sessions"]] == ["busy"]
+    assert run("show", "busy", "--json").json["session"]["live"] is True
