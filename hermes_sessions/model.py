@@ -2,17 +2,16 @@
 
 Text in these types is exactly what the store holds; it is made safe for a person at the two doors
 (`cli.output` and the panes). Times are epoch seconds, sizes bytes, money USD. None means: not stored, or
-stored as nonsense.
+stored as nonsense. Most types are named tuples: there may be tens of thousands of them, and every command begins by
+importing them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, Literal, NamedTuple, TypeVar
-
-T = TypeVar("T")
+from typing import Literal, NamedTuple
 
 Status = Literal["complete", "interrupted", "error", "empty"]
 Basis = Literal["actual", "estimated", "included", "mixed", "unknown"]
@@ -47,8 +46,7 @@ class Tokens:
         return self.input + self.output + self.cache_read + self.cache_write
 
 
-@dataclass(frozen=True, slots=True)
-class Money:
+class Money(NamedTuple):
     """An amount in USD and what it rests on. An unknown amount is None, never 0."""
 
     amount_usd: float | None
@@ -56,10 +54,7 @@ class Money:
 
 
 class Session(NamedTuple):
-    """One row of `sessions`, with what lineage and lists need. Everything heavier is an `Overview`.
-
-    A named tuple, because a store has tens of thousands and they are all made before the first list is whole.
-    """
+    """One row of `sessions`, with what lineage and lists need. Everything heavier is an `Overview`."""
 
     id: str
     source: str
@@ -165,8 +160,7 @@ class Catalog:
         return iter(self.conversations)
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(NamedTuple):
     """What a list shows of a conversation beyond its `Session` rows: counts over the whole chain, cost, preview."""
 
     preview: str | None
@@ -180,8 +174,7 @@ class Overview:
     cost: Money
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFacts:
+class SessionFacts(NamedTuple):
     """What filters and sorting ask of a conversation beyond its `Session` rows, over the whole chain."""
 
     provider: str | None
@@ -193,8 +186,7 @@ class SessionFacts:
     cost: Money
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A tool an assistant message asked for. `arguments` is JSON text as stored, and may be invalid."""
 
     id: str | None
@@ -202,8 +194,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class MessageStub:
+class MessageStub(NamedTuple):
     """A message's place in a transcript without its text. `size` is the stored text's length in bytes."""
 
     id: int
@@ -215,8 +206,7 @@ class MessageStub:
     compacted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One stored message, decoded. `text` is what was said; images and other parts are named in brackets."""
 
     id: int
@@ -237,24 +227,14 @@ class Message:
     """Written by a compaction, not by a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """Some items, and whether there are more."""
-
-    items: tuple[T, ...]
-    more: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Snippet:
+class Snippet(NamedTuple):
     """A piece of the found text; `spans` are the character offsets of the matches in it."""
 
     text: str
     spans: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchHit(NamedTuple):
     """Where a query was found. A hit in a title or an id has no message."""
 
     message_id: int | None
@@ -265,8 +245,7 @@ class SearchHit:
     snippet: Snippet
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationHits:
+class ConversationHits(NamedTuple):
     """A conversation that fits a query, its hits newest first, and how many hits were counted in it."""
 
     conversation: Conversation
@@ -274,8 +253,7 @@ class ConversationHits:
     hits: tuple[SearchHit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     """What a query found so far. `complete` says whether anything may be missing."""
 
     query: str
@@ -286,8 +264,7 @@ class SearchResult:
     """Why the search was slower or weaker than usual, if it was."""
 
 
-@dataclass(frozen=True, slots=True)
-class CostLine:
+class CostLine(NamedTuple):
     """Money and tokens of a group of sessions. Amounts are None where no session of the group has one."""
 
     key: str
@@ -300,8 +277,7 @@ class CostLine:
     tokens: Tokens
 
 
-@dataclass(frozen=True, slots=True)
-class CostSummary:
+class CostSummary(NamedTuple):
     """Sums by one key; the groups add up to the total."""
 
     by: str
@@ -309,8 +285,7 @@ class CostSummary:
     groups: tuple[CostLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One thing the doctor looked at. `fix` is the command that helps, or empty."""
 
     name: str
@@ -319,8 +294,7 @@ class Check:
     fix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """What the doctor found in a store."""
 
     store: str
@@ -328,7 +302,7 @@ class Diagnosis:
     journal_mode: str | None
     stored_version: int | None
     layout: str
-    checks: Sequence[Check] = field(default_factory=tuple)
+    checks: tuple[Check, ...] = ()
 
     @property
     def healthy(self) -> bool:
@@ -336,8 +310,7 @@ class Diagnosis:
         return all(check.status != "fail" for check in self.checks)
 
 
-@dataclass(frozen=True, slots=True)
-class BrowseResult:
+class BrowseResult(NamedTuple):
     """What a person left the browser with: a conversation to resume or to name, or nothing."""
 
     action: Literal["resume", "pick"]

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from hermes_sessions.model import Basis, CostLine, CostSummary, Money, Tokens
@@ -180,8 +179,8 @@ class CostTable:
 
 def regroup(summary: CostSummary, key_of: Callable[[str], str]) -> CostSummary:
     """The same sums under fewer keys, such as ids of sessions as those of their conversations."""
-    lines = [replace(line, key=key_of(line.key)) for line in summary.groups]
-    return replace(summary, groups=_grouped(summary.by, lines))
+    lines = [line._replace(key=key_of(line.key)) for line in summary.groups]
+    return summary._replace(groups=_grouped(summary.by, lines))
 
 
 class _Scope(NamedTuple):

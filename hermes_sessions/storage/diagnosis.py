@@ -12,7 +12,6 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from shlex import quote
@@ -65,9 +64,9 @@ def diagnose(path: str | os.PathLike[str], *, clock: Callable[[], float]) -> Dia
     except StoreBusy:
         raise
     except SessionsError as error:
-        return replace(found, checks=(*found.checks, _failed("opens", error)))
+        return found._replace(checks=(*found.checks, _failed("opens", error)))
     later = (_store_checks(path, clock()), _page_checks(path), _disk_checks(path))
-    return replace(found, checks=(*found.checks, *chain.from_iterable(later)))
+    return found._replace(checks=(*found.checks, *chain.from_iterable(later)))
 
 
 def _failed(name: str, error: SessionsError) -> Check:
@@ -123,8 +122,7 @@ def _described(database: Database, found: Diagnosis) -> Diagnosis:
     version = None
     if database.has("schema_version", "version"):
         version = as_float(database.value("SELECT max(version) FROM schema_version"))
-    return replace(
-        found,
+    return found._replace(
         journal_mode=as_text(database.value("PRAGMA journal_mode")),
         stored_version=None if version is None else int(version),
         layout=_layout(database),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hermes_sessions.storage.query import Term, has_cjk, is_token_character, quoted
 
@@ -18,8 +18,7 @@ SHORT_PREFIX = 3
 """Letters of a prefix that so many words begin with that merging them takes a noticeable time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Indexes:
+class Indexes(NamedTuple):
     """What a store can answer with.
 
     `trigrams_beginning` gives the trigrams that begin with a text of one or two characters, or None when they
@@ -31,8 +30,7 @@ class Indexes:
     trigrams_beginning: Callable[[str], list[str] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """An index and what to ask it, and the terms that it cannot answer. Without `match`, every message is read."""
 
     terms: tuple[Term, ...]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from hermes_sessions.errors import StoreDamaged
 from hermes_sessions.model import Catalog, Conversation, SearchOrder, SearchResult
@@ -121,7 +120,7 @@ class Search:
                 rows = self._matches_below(route, below, size)
             except StoreDamaged:
                 notice = "The search index cannot be read: every message is read instead, which is slower."
-                route = replace(route, match="", notice=notice)
+                route = route._replace(match="", notice=notice)
                 break
             yield self._verified(rows, route.verified), route.notice
             below = as_int(rows[-1][0]) if len(rows) == size else 0

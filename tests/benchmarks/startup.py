@@ -44,18 +44,17 @@ def measure(stores: dict[str, tuple[Path, bytes]], rounds: int = 9) -> None:
         candidates[name] = ([*program, "--db", str(path), "browse"], pattern)
     times: dict[str, list[float]] = {name: [] for name in candidates}
     memory: dict[str, list[float]] = {name: [] for name in candidates}
-    for name, (command, pattern) in candidates.items():
+    for command, pattern in candidates.values():
         first_screen(command, pattern)  # fills the disk cache
-        del name
     for _ in range(rounds):
         for name, (command, pattern) in candidates.items():
             seconds, mebibytes = first_screen(command, pattern)
             times[name].append(seconds)
             memory[name].append(mebibytes)
     bare = statistics.median(times["bare app"])
-    for name, seconds in times.items():
-        median = statistics.median(seconds)
+    for name, measured in times.items():
+        median = statistics.median(measured)
         print(
-            f"  {name:24} median {median * 1000:6.0f} ms  min {min(seconds) * 1000:6.0f} ms"
+            f"  {name:24} median {median * 1000:6.0f} ms  min {min(measured) * 1000:6.0f} ms"
             f"  {median / bare:5.2f} x bare  {statistics.median(memory[name]):5.0f} MiB"
         )
