@@ -37,11 +37,16 @@ def _run(words: Sequence[str], output: Output) -> int:
         output.line(str(help_asked).rstrip())
         return ExitCode.OK
     output.use_color(arguments.color)
-    # Imported here, so that help, usage errors and completions do not wait for the storage engine.
+    # A copy: Hermes is handed the environment as it was, whatever the screen needs it to be meanwhile.
+    environ = dict(os.environ)
+    # Imported here, so that help waits for no storage engine, and the full screen for no tables and filters.
+    from hermes_sessions.cli import handover
+
+    if not arguments.version and arguments.command in handover.COMMANDS:
+        return handover.COMMANDS[arguments.command](arguments, output, environ)
     from hermes_sessions.cli import commands
 
-    # A copy: Hermes is handed the environment as it was, whatever the screen needs it to be meanwhile.
-    return commands.run(arguments, output, dict(os.environ))
+    return commands.run(arguments, output, environ)
 
 
 def _asks_for_json(words: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What each command does, in one short function each. Reading commands; those that hand over are in `cli.handover`."""
+"""What each command does, in one short function each. Those that hand over are in `cli.handover`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 
 from hermes_sessions import __version__, errors
-from hermes_sessions.cli import cost_table, handover, listing, records, transcript
+from hermes_sessions.cli import cost_table, listing, records, transcript
 from hermes_sessions.cli.exit_codes import ExitCode
 from hermes_sessions.cli.opening import is_missing, opened, other_profiles, store_path, what_else_there_is
 from hermes_sessions.cli.output import PROGRAM, Output, Style
@@ -168,13 +168,10 @@ def _completion(arguments: Namespace, output: Output, environ: Mapping[str, str]
 
 
 COMMANDS: Mapping[str, Command] = {
-    "browse": handover.browse,
     "list": _list,
     "search": _search,
     "show": _show,
-    "resume": handover.resume,
     "cost": _cost,
     "doctor": _doctor,
-    "demo": handover.demo,
     "completion": _completion,
 }

@@ -7,7 +7,7 @@ import stat
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
@@ -180,3 +180,10 @@ def _hand_over(conversation: Conversation, arguments: Namespace, output: Output,
         raise errors.CommandMissing(
             f"{plan.argv[0]} could not be started: {error.strerror}.", plan.as_shell()
         ) from error
+
+
+COMMANDS: Mapping[str, Callable[[Namespace, Output, Mapping[str, str]], int]] = {
+    "browse": browse,
+    "resume": resume,
+    "demo": demo,
+}

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hermes_sessions.errors import StoreDamaged
 from hermes_sessions.storage.costs import CostTable
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.liveness import Liveness
 from hermes_sessions.storage.messages import MessageTable
-from hermes_sessions.storage.search import Search
 from hermes_sessions.storage.sessions import SessionTable
+
+if TYPE_CHECKING:
+    from hermes_sessions.storage.search import Search
 
 
 class Store:
@@ -22,8 +26,14 @@ class Store:
         self.costs = CostTable(database)
         self.sessions = SessionTable(database, self.costs)
         self.messages = MessageTable(database)
-        self.search = Search(database)
         self.liveness = Liveness(database)
+
+    @cached_property
+    def search(self) -> Search:
+        """Full-text search. Loaded by the first query: no list and no transcript should wait for it."""
+        from hermes_sessions.storage.search import Search
+
+        return Search(self._database)
 
     @property
     def path(self) -> Path:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from hermes_sessions import errors
-from hermes_sessions.cli.commands import COMMANDS
+from hermes_sessions.cli import commands, handover
 from hermes_sessions.cli.parser import COST_KEYS, FILTERS, SORT_KEYS, build_parser, parse
 from hermes_sessions.services import filters, sorting
 from hermes_sessions.storage import costs
 from tests.cli.conftest import Run
+
+
+COMMANDS = (*handover.COMMANDS, *commands.COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

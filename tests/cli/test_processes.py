@@ -125,7 +125,7 @@ def test_only_the_full_screen_loads_textual(history: Path, words: list[str]) -> 
         check=True,
     )  # fmt: skip
     loaded = set(ended.stderr.split())
-    assert "hermes_sessions.cli.commands" in loaded
+    assert "hermes_sessions.storage.store" in loaded
     assert not {"textual", "rich.console", "asyncio", "shtab", "platformdirs", "psutil"} & loaded
 
 
