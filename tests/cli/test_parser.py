@@ -11,7 +11,6 @@ from hermes_sessions.services import filters, sorting
 from hermes_sessions.storage import costs
 from tests.cli.conftest import Run
 
-
 COMMANDS = (*handover.COMMANDS, *commands.COMMANDS)
 
 
