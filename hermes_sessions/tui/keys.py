@@ -1,0 +1,164 @@
+"""The one table of keys. Bindings, footer, help, palette and README are made from it, so they cannot disagree.
+
+What a key does is in the pane that has the action of that name; `everywhere` belongs to the screen. A key
+of one letter is text in the search line and a command in every other pane.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+Pane = Literal["search", "list", "messages", "costs", "everywhere"]
+
+PANES: tuple[tuple[Pane, str], ...] = (
+    ("everywhere", "Everywhere"),
+    ("search", "Search line"),
+    ("list", "Sessions"),
+    ("messages", "Messages"),
+    ("costs", "Cost"),
+)
+
+
+class Key(NamedTuple):
+    """A command and the keys that give it."""
+
+    id: str
+    """Name for rebinding, unique: pane and action."""
+    keys: str
+    """Textual's key names, separated by commas."""
+    action: str
+    """The pane's action; one with `app.` or `screen.` in front belongs there."""
+    pane: Pane
+    words: str
+    """What it does, in a word or two: footer and palette."""
+    help: str
+    """What it does, in a sentence without its key."""
+    footer: bool = False
+    """Whether the footer has it while it works."""
+    priority: bool = False
+    """Whether it is taken before the focused pane sees it."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The keys as they are printed on a keyboard."""
+        return tuple(label(key) for key in self.keys.split(","))
+
+
+_LABELS = {
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "enter": "Enter",
+    "escape": "Esc",
+}
+
+
+def label(key: str) -> str:
+    """The name of a key as it is printed on a keyboard: `ctrl+d` is Ctrl+D, `/` is itself."""
+    if len(key) == 1:
+        return key
+    return _LABELS.get(key) or "+".join(part.capitalize() for part in key.split("+"))
+
+
+def is_typed(label: str) -> bool:
+    """Whether the search line takes a key with this label as text."""
+    return len(label) == 1 and label not in "↑↓←→"
+
+
+KEYS: tuple[Key, ...] = (
+    # Taken before any pane, since the letters that follow at once must find the search line in front.
+    Key(
+        "search", "/", "search", "everywhere", "search", "Search everything that was said.", footer=True, priority=True
+    ),
+    Key("next_hit", "n", "next_hit(1)", "everywhere", "next hit", "Go to the next place that was found.", footer=True),
+    Key("previous_hit", "N", "next_hit(-1)", "everywhere", "previous hit", "Go to the place found before this one."),
+    Key("back", "escape", "back", "everywhere", "back", "One step back; it never leaves the program.", footer=True),
+    Key("resume", "R", "resume", "everywhere", "resume", "Go on with the session in Hermes.", footer=True),
+    Key("copy", "y", "copy", "everywhere", "copy", "Copy a message, the id or the resume command.", footer=True),
+    Key("cost", "c", "cost", "everywhere", "cost", "Show what the listed sessions cost in detail.", footer=True),
+    Key("zoom", "z", "zoom", "everywhere", "zoom", "Give the whole screen to this pane, and back.", footer=True),
+    Key("follow", "F", "follow", "everywhere", "follow", "Stay at the end of a session that is being written."),
+    Key("refresh", "f5", "refresh", "everywhere", "refresh", "Read the store again now."),
+    Key("pane_search", "1", "pane('search')", "everywhere", "search line", "Go to the search line."),
+    Key("pane_list", "2", "pane('list')", "everywhere", "sessions", "Go to the sessions."),
+    Key("pane_messages", "3", "pane('messages')", "everywhere", "messages", "Go to the messages."),
+    Key("pane_costs", "4", "pane('costs')", "everywhere", "cost pane", "Go to the cost."),
+    Key("next_pane", "tab", "next_pane(1)", "everywhere", "next pane", "Go to the next pane.", footer=True),
+    Key("previous_pane", "shift+tab", "next_pane(-1)", "everywhere", "previous pane", "Go to the pane before."),
+    Key("help", "?,f1", "app.show_help", "everywhere", "help", "Show all keys.", footer=True),
+    Key(
+        "palette", "ctrl+p", "app.command_palette", "everywhere", "commands", "Find a command by its name.", footer=True
+    ),
+    Key("quit", "q", "app.quit", "everywhere", "quit", "Leave.", footer=True),
+    Key("interrupt", "ctrl+c", "app.interrupt", "everywhere", "quit", "Copy the selection, else leave.", priority=True),
+    Key("suspend", "ctrl+z", "app.suspend_process", "everywhere", "suspend", "Go to the shell; fg comes back."),
+    Key("search.up", "up", "screen.move('up')", "search", "up", "Go up in the list."),
+    Key("search.down", "down", "screen.move('down')", "search", "down", "Go down in the list."),
+    Key("search.page_up", "pageup", "screen.move('page_up')", "search", "page up", "Go up a page there."),
+    Key("search.page_down", "pagedown", "screen.move('page_down')", "search", "page down", "Go down a page there."),
+    Key("search.open", "enter", "screen.open", "search", "open", "Open the conversation at the hit.", footer=True),
+    Key("list.up", "up,k", "up", "list", "up", "Go up."),
+    Key("list.down", "down,j", "down", "list", "down", "Go down."),
+    Key("list.page_up", "pageup", "page_up", "list", "page up", "Go up a page."),
+    Key("list.page_down", "pagedown", "page_down", "list", "page down", "Go down a page."),
+    Key("list.half_up", "ctrl+u", "half_up", "list", "half page up", "Go up half a page."),
+    Key("list.half_down", "ctrl+d", "half_down", "list", "half page down", "Go down half a page."),
+    Key("list.first", "home,g", "first", "list", "first", "Go to the first."),
+    Key("list.last", "end,G", "last", "list", "last", "Go to the last."),
+    Key("list.open", "enter", "screen.open", "list", "open", "Read the conversation.", footer=True),
+    Key("list.sort", "s", "sort", "list", "sort", "Sort by activity, start, size, cost or title.", footer=True),
+    Key("list.reverse", "S", "reverse", "list", "reverse", "Turn the order round."),
+    Key("list.archived", "A", "archived", "list", "archived", "Show or hide archived sessions."),
+    Key("list.minor", "E", "minor", "list", "empty, subagent", "Show or hide empty sessions and subagents."),
+    Key("list.directory", ".", "directory", "list", "here", "Show only sessions of this directory.", footer=True),
+    Key("messages.up", "up,k", "up", "messages", "up", "Scroll up."),
+    Key("messages.down", "down,j", "down", "messages", "down", "Scroll down."),
+    Key("messages.page_up", "pageup", "page_up", "messages", "page up", "Scroll up a page."),
+    Key("messages.page_down", "pagedown", "page_down", "messages", "page down", "Scroll down a page."),
+    Key("messages.half_up", "ctrl+u", "half_up", "messages", "half page up", "Scroll up half a page."),
+    Key("messages.half_down", "ctrl+d", "half_down", "messages", "half page down", "Scroll down half a page."),
+    Key("messages.first", "home,g", "first", "messages", "first", "Go to the first message."),
+    Key("messages.last", "end,G", "last", "messages", "last", "Go to the last message."),
+    Key("messages.next", "]", "next_message", "messages", "next", "Go to the next message.", footer=True),
+    Key("messages.previous", "[", "previous_message", "messages", "previous", "Go to the message before."),
+    Key("messages.fold", "enter", "fold", "messages", "unfold", "Open or close what is folded here.", footer=True),
+    Key("messages.tools", "t", "tools", "messages", "tools", "Show tools as a line, short or in full.", footer=True),
+    Key("messages.reasoning", "T", "reasoning", "messages", "reasoning", "Show or hide reasoning."),
+    Key("messages.wrap", "w", "wrap", "messages", "wrap", "Wrap long lines, or cut them."),
+    Key(
+        "messages.find",
+        "/",
+        "screen.find",
+        "messages",
+        "find",
+        "Find in this conversation.",
+        footer=True,
+        priority=True,
+    ),
+    Key("costs.up", "up,k", "up", "costs", "up", "Scroll up."),
+    Key("costs.down", "down,j", "down", "costs", "down", "Scroll down."),
+    Key("costs.page_up", "pageup", "page_up", "costs", "page up", "Scroll up a page."),
+    Key("costs.page_down", "pagedown", "page_down", "costs", "page down", "Scroll down a page."),
+    Key("costs.next", "right,l", "turn(1)", "costs", "next table", "Sum by the next key.", footer=True),
+    Key("costs.previous", "left,h", "turn(-1)", "costs", "table before", "Sum by the key before."),
+)
+
+
+def bindings(pane: Pane, *, of_app: bool = False) -> list[BindingType]:
+    """Textual's bindings of a pane, or of everywhere those that are the app's, which hold under a dialog too.
+
+    They carry the ids, so that a keymap can change the keys.
+    """
+    from textual.binding import Binding
+
+    return [
+        Binding(key.keys, key.action, key.words, id=key.id, tooltip=key.help, priority=key.priority, show=key.footer)
+        for key in KEYS
+        if key.pane == pane and key.action.startswith("app.") == of_app
+    ]

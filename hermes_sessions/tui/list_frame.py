@@ -1,0 +1,75 @@
+"""The words in the frame of the session list: what is listed and how, and the line that always adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hermes_sessions.services import wording
+from hermes_sessions.text import cell_width, fit, one_line
+from hermes_sessions.tui.listing import Listed, Listing
+
+SORT_WORDS = {
+    "active": "last active",
+    "started": "started",
+    "messages": "messages",
+    "cost": "cost",
+    "tokens": "tokens",
+    "title": "title",
+    "source": "source",
+}
+
+BY_NAME = frozenset({"title", "source"})
+"""These sorts begin with the smallest."""
+
+
+def frame_title(listing: Listing, listed: Listed, store: Path, room: int) -> str:
+    """The upper edge in at most `room` cells: the order, and the file that is shown."""
+    if listed.query is not None:
+        words = "Found"
+    else:
+        upwards = listing.reverse != (listing.sort in BY_NAME)
+        words = f"Sessions by {SORT_WORDS[listing.sort]} {'↑' if upwards else '↓'}"
+    path = one_line(_homely(store))
+    left = room - cell_width(words) - 3
+    if left < 12:
+        return fit(words, room)
+    if cell_width(path) > left:
+        path = "…" + path[-(left - 1) :] if path.isascii() else fit(path, left)
+    return f"{words} · {path}"
+
+
+def count_words(listing: Listing, listed: Listed, *, whole: bool, more: bool, room: int) -> str:
+    """The lower edge in at most `room` cells: how many are listed of how many, and where the others are.
+
+    A key in brackets is what shows them. `more` says that a search may have found more than it has shown.
+    """
+    shown = f"{wording.count(len(listed.conversations))}{'+' if more else ''}"
+    if not whole:
+        return fit(f"{shown} newest · reading the others …", room)
+    sums = f"{shown} of {wording.count(listed.total)}"
+    elsewhere = [(listed.elsewhere, "elsewhere", ".")] if listed.elsewhere else []
+    kinds = ((listed.archived, "archived", "A"), (listed.empty, "empty", "E"), (listed.subagent, "subagent", "E"))
+    hidden = [kind for kind in kinds if kind[0]]
+    parts = elsewhere + hidden
+    together = list(elsewhere)
+    if hidden:
+        keys = " ".join(dict.fromkeys(key for _, _, key in hidden))
+        together.append((sum(number for number, _, _ in hidden), "hidden", keys))
+    ways = (_sum(sums, parts), _sum(sums, parts, keys=False), _sum(sums, together), _sum(sums, together, keys=False))
+    return next((words for words in ways if cell_width(words) <= room), fit(sums, room))
+
+
+def _sum(shown: str, parts: Sequence[tuple[int, str, str]], keys: bool = True) -> str:
+    """The parts of a sum, each with the key that shows it; neighbours with the same key name it once."""
+    words = [shown]
+    for place, (number, name, key) in enumerate(parts):
+        last = place + 1 == len(parts) or parts[place + 1][2] != key
+        words.append(f"{wording.count(number)} {name}" + (f" ({key})" if keys and last else ""))
+    return " · ".join(words)
+
+
+def _homely(path: Path) -> str:
+    """The path with the home directory as people write it."""
+    path, home = path.absolute(), Path.home()
+    return str(Path("~", path.relative_to(home))) if path.is_relative_to(home) else str(path)

@@ -1,0 +1,129 @@
+"""Which conversations the list shows, in what order, and how many it does not show and why. Nothing is drawn here.
+
+Without a search, archived and empty conversations and those of subagents are left out until they are asked for. A
+search asks the whole store, and its order is the store's: an answer that grows never moves what is already there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from hermes_sessions.model import Catalog, Conversation, ConversationHits, SearchResult, SessionFacts
+from hermes_sessions.services.sorting import SORTS, arrange
+
+Facts = Mapping[str, SessionFacts]
+
+
+class Listed(NamedTuple):
+    """What is listed, and how many conversations of the catalogue are not, by the first reason that fits."""
+
+    conversations: tuple[Conversation, ...] = ()
+    hits: Mapping[str, ConversationHits] = MappingProxyType({})
+    """What a search found, by conversation id."""
+    query: str | None = None
+    """The search whose answer this is, or None."""
+    total: int = 0
+    archived: int = 0
+    empty: int = 0
+    subagent: int = 0
+    elsewhere: int = 0
+    """Of another directory."""
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a question of the person's decides what is listed."""
+        return self.query is not None or self.elsewhere > 0
+
+
+class Listing(NamedTuple):
+    """What the person asked to see. Values only: a key press makes another one."""
+
+    sort: str = "active"
+    """One of `services.sorting.SORTS`."""
+    reverse: bool = False
+    archived: bool = False
+    minor: bool = False
+    """Show empty conversations and subagents."""
+    directory: str | None = None
+    """Show conversations of this directory only, and of those below it."""
+
+    @property
+    def as_stored(self) -> bool:
+        """Whether the order is the catalogue's own."""
+        return self.sort == "active" and not self.reverse
+
+    @property
+    def quick(self) -> bool:
+        """Whether a big catalogue can be listed between two frames: nothing to sort, no directory to look up."""
+        return self.as_stored and self.directory is None
+
+    def of(self, catalog: Catalog, result: SearchResult | None = None, facts: Facts | None = None) -> Listed:
+        """What is listed of `catalog`, or of what a search found in it. Sorting by numbers needs `facts`."""
+        here = _Here(self.directory)
+        if result is not None:
+            found = [entry for entry in result.conversations if here.holds(entry.conversation)]
+            return Listed(
+                conversations=tuple(entry.conversation for entry in found),
+                hits={entry.conversation.id: entry for entry in found},
+                query=result.query,
+                total=len(catalog),
+                elsewhere=len(result.conversations) - len(found),
+            )
+        shown: list[Conversation] = []
+        archived = empty = subagent = elsewhere = 0
+        no_minor, no_archived, everywhere = not self.minor, not self.archived, self.directory is None
+        for item in catalog.conversations:  # up to 20,000, while a person waits
+            if no_minor and item.kind == "subagent":
+                subagent += 1
+            elif no_archived and item.sessions[-1].archived:
+                archived += 1
+            elif no_minor and not item.sessions[-1].has_messages and item.empty:
+                empty += 1
+            elif everywhere or here.holds(item):
+                shown.append(item)
+            else:
+                elsewhere += 1
+        if not self.as_stored:
+            shown = arrange(shown, self.sort, facts, self.reverse)
+        return Listed(
+            conversations=tuple(shown),
+            total=len(catalog),
+            archived=archived,
+            empty=empty,
+            subagent=subagent,
+            elsewhere=elsewhere,
+        )
+
+    def next_sort(self) -> str:
+        """The sort after this one, round and round."""
+        return SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
+
+
+class _Here:
+    """Whether a conversation belongs to a directory; every one belongs to none."""
+
+    def __init__(self, directory: str | None) -> None:
+        self.directory = None if directory is None else _real(directory)
+        self.inside = "" if self.directory is None else self.directory.rstrip(os.sep) + os.sep
+
+    def holds(self, item: Conversation) -> bool:
+        if self.directory is None:
+            return True
+        cwd = next((session.cwd for session in reversed(item.sessions) if session.cwd), None)
+        if cwd is None:
+            return False
+        real = _real(cwd)
+        return real == self.directory or real.startswith(self.inside)
+
+
+@lru_cache(4096)
+def _real(path: str) -> str:
+    """`path` without links: a stored directory may be another name of the one we are in."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path

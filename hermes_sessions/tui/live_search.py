@@ -1,0 +1,118 @@
+"""The question in the search line and what came of it so far. Nothing is drawn here.
+
+The answers come from `services.history`, which drops those to an earlier question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hermes_sessions.errors import SessionsError
+from hermes_sessions.model import Catalog, SearchResult
+from hermes_sessions.services import wording
+from hermes_sessions.services.history import SEARCH_LIMIT, History
+from hermes_sessions.text import one_line
+
+MORE_FACTOR = 4
+
+
+class LiveSearch:
+    """One question at a time. `found(first)` is called for every answer; `first` is the first one to a question."""
+
+    def __init__(self, history: History, found: Callable[[bool], None], stopwatch: Callable[[], float]) -> None:
+        self.text = ""
+        self.result: SearchResult | None = None
+        """The newest answer. While the first one to a new question is on its way, that to the question before."""
+        self.error: SessionsError | None = None
+        self.waiting = False
+        """Whether no answer to this question has come yet."""
+        self._history = history
+        self._found = found
+        self._stopwatch = stopwatch
+        self._finished = True
+        self._limit = SEARCH_LIMIT
+        self._started = 0.0
+        self._milliseconds = 0.0
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is asked."""
+        return bool(self.text.strip())
+
+    def ask(self, text: str, catalog: Catalog) -> None:
+        """Ask something else. Nothing, or blanks only, is no question: what was found is forgotten."""
+        self.text = text
+        self.error = None
+        self._limit = SEARCH_LIMIT
+        if not self.active:
+            self._history.cancel_search()
+            self.result = None
+            self.waiting = False
+            self._finished = True
+        elif catalog.whole:
+            self._start(catalog, first=True)
+        else:
+            # Hits in conversations that are not known yet would be lost.
+            self._history.cancel_search()
+            self.waiting = True
+
+    def renew(self, catalog: Catalog) -> None:
+        """The store has changed: ask the same again, unless the answer is still on its way."""
+        if self.active and self._finished:
+            self._start(catalog, first=self.waiting)
+
+    def ask_more(self, catalog: Catalog) -> None:
+        """Ask for more conversations than came, if there may be more."""
+        if self.active and self._finished and self.result is not None and not self.result.complete:
+            self._limit *= MORE_FACTOR
+            self._start(catalog, first=False)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What came of it, from the longest to the shortest way to say it."""
+        if not self.active:
+            return ("",)
+        if self.error is not None:
+            hint = f" {self.error.hint}" if self.error.hint else ""
+            return (one_line(self.error.message + hint), one_line(self.error.message))
+        if self.waiting or self.result is None:
+            return ("searching …", "…")
+        entries = self.result.conversations
+        plus = "" if self.result.complete else "+"
+        hits = sum(entry.hit_count for entry in entries)
+        if not entries:
+            return ("nothing found" if self._finished else "searching …",)
+        found = f"{wording.count(hits)}{plus} {'hit' if hits == 1 and not plus else 'hits'}"
+        among = f"{wording.count(len(entries))}{plus} {'conversation' if len(entries) == 1 else 'conversations'}"
+        speed = f"{self._milliseconds:,.1f} ms" if self._milliseconds < 10 else f"{self._milliseconds:,.0f} ms"
+        notice = one_line(self.result.notice)
+        return (
+            f"{found} in {among} · {speed} · newest{' · ' + notice if notice else ''}",
+            f"{found} in {among} · {speed} · newest",
+            f"{found} in {among} · {speed}",
+            f"{found} in {among}",
+            f"{found} in {wording.count(len(entries))}{plus}",
+            f"{wording.count(hits)}{plus}/{wording.count(len(entries))}{plus}",
+        )
+
+    def _start(self, catalog: Catalog, first: bool) -> None:
+        self.waiting = first
+        self._finished = False
+        self._started = self._stopwatch()
+        self._history.search(self.text, catalog, self._arrived, limit=self._limit)
+
+    def _arrived(self, answer: SearchResult | SessionsError, finished: bool) -> None:
+        if isinstance(answer, SearchResult) and not answer.conversations and not finished:
+            return  # the newest messages hold nothing, but the index may: what stands on the screen stays
+        first, self.waiting = self.waiting, False
+        self._finished = finished
+        if answer is self.result and self.result.conversations:
+            return  # the end of an answer that is shown already
+        if isinstance(answer, SessionsError):
+            self.error = answer
+        else:
+            self.error = None
+            self.result = answer
+            if first:
+                self._milliseconds = (self._stopwatch() - self._started) * 1000
+        self._found(first)

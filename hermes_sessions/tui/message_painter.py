@@ -1,0 +1,207 @@
+"""What a line of the transcript looks like: gutter, colours, hits and selection, as a strip of the right width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from hermes_sessions.model import MessageStub
+from hermes_sessions.text import cell_width, fit
+from hermes_sessions.tui.line_styles import Run
+from hermes_sessions.tui.openings import role_look
+from hermes_sessions.tui.transcript import Line, Mark
+
+GUTTER = 2
+"""Cells in front of every line: the bar of the role, and a blank."""
+
+CUT = "…"
+PREFIX = "message-view--"
+SELECTED = "selected"
+
+_LOOKS = (
+    *("user", "assistant", "tool", "system", "prompt", "cursor", "undone", "result", "reasoning", "argument"),
+    *("divider", "muted", "glimpse", "note", "error", "heading", "strong", "code", "block", "fence", "quote"),
+    *("rule", "bullet", "link", "added", "removed", "place", "hit", "found"),
+)
+STYLES = """
+MessageView {
+    overflow-x: hidden;
+    overflow-y: scroll;
+    scrollbar-size-vertical: 1;
+    & > .message-view--user { color: $role-user; }
+    & > .message-view--assistant { color: $role-assistant; }
+    & > .message-view--tool { color: $role-tool; }
+    & > .message-view--system { color: $role-system; }
+    & > .message-view--prompt { background: $panel; }
+    & > .message-view--cursor { text-style: bold; }
+    & > .message-view--undone, & > .message-view--muted, & > .message-view--glimpse, & > .message-view--note,
+    & > .message-view--reasoning, & > .message-view--divider, & > .message-view--quote { color: $muted; }
+    & > .message-view--note, & > .message-view--reasoning, & > .message-view--quote { text-style: italic; }
+    & > .message-view--rule { color: $rule; }
+    & > .message-view--error, & > .message-view--removed { color: $diff-removed; }
+    & > .message-view--error, & > .message-view--strong, & > .message-view--heading { text-style: bold; }
+    & > .message-view--heading, & > .message-view--bullet { color: $heading; }
+    & > .message-view--code, & > .message-view--block { background: $code; }
+    & > .message-view--fence { color: $muted; background: $code; }
+    & > .message-view--link { color: $link; text-style: underline; }
+    & > .message-view--added { color: $diff-added; }
+    & > .message-view--place { color: $diff-place; }
+    & > .message-view--hit { background: $hit; color: $hit-text; text-style: $hit-style; }
+    & > .message-view--found { background: $hit-current; color: $hit-current-text; text-style: bold; }
+}
+"""
+"""The stylesheet of a `MessageView`; the colours are roles of the theme."""
+
+_BARS = {"user": "▌", "tool": "┆"}
+_CURSOR_BAR = "┃"
+
+
+class Look(NamedTuple):
+    """How a line is shown now."""
+
+    current: bool
+    """Whether its message has the cursor."""
+    shift: int = 0
+    """Cells of the text that are scrolled out on the left."""
+    marks: Sequence[Mark] = ()
+    selected: tuple[int, int] | None = None
+    """Characters from the start of the line, its gutter included; -1 is its end."""
+
+
+class MessagePainter:
+    """Draws the lines of a `MessageView` in the colours that its stylesheet gives to the component classes."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {PREFIX + look for look in _LOOKS}
+
+    def __init__(self, view: Widget) -> None:
+        self._view = view
+        self._styles: dict[str, Style] = {}
+
+    def forget_styles(self) -> None:
+        """Ask for the colours again, since the theme has changed."""
+        self._styles.clear()
+
+    def style(self, look: str = "") -> Style:
+        """Return the style of a look: names with blanks between, later ones on top of earlier ones."""
+        style = self._styles.get(look)
+        if style is None:
+            style = self._view.get_visual_style(*(PREFIX + name for name in look.split())).rich_style
+            self._styles[look] = style
+        return style
+
+    def blank(self, width: int) -> Strip:
+        """Return a line with nothing on it."""
+        return Strip.blank(width, self.style())
+
+    def words(self, words: str, width: int) -> Strip:
+        """Return a line with something said in place of messages."""
+        return Strip([Segment(" " * GUTTER + words, self.style("muted"))]).crop_extend(0, width, self.style())
+
+    def strip(self, line: Line, stub: MessageStub, width: int, look: Look, key: int) -> Strip:
+        """Return a line of a message, `width` cells wide. `key` is the y that a selection names the line by."""
+        if line.kind in ("day", "compressed"):
+            return self._divider(line, width, look, key)
+        ground = " ".join(
+            look
+            for look, on in (("prompt", stub.role == "user" and line.kind != "blank"), ("undone", stub.rewound))
+            if on
+        )
+        runs = line.runs()
+        for mark in look.marks:
+            runs = _marked(runs, [run.at for run in runs], mark.start, mark.stop, mark.look)
+        gutter = [Run(" " * GUTTER, "")]
+        if line.kind != "blank":
+            bar = _CURSOR_BAR if look.current else _BARS.get(stub.role, "│")
+            gutter = [Run(f"{bar} ", f"{role_look(stub.role)} cursor" if look.current else role_look(stub.role))]
+        runs.insert(0, Run(" " * line.indent, ""))
+        return self._joined(gutter, runs, ground, width, look, key)
+
+    def _divider(self, line: Line, width: int, look: Look, key: int) -> Strip:
+        words = line.source.text
+        rule = "─" * max(2, width - GUTTER - len(words) - 6)
+        runs = [Run("── ", "rule"), Run(words, "divider"), Run(f" {rule}", "rule")]
+        return self._joined([Run(" " * GUTTER, "")], runs, "", width, look._replace(shift=0), key)
+
+    def _joined(
+        self, gutter: Sequence[Run], runs: Sequence[Run], ground: str, width: int, look: Look, key: int
+    ) -> Strip:
+        if look.selected is not None:
+            start, stop = look.selected
+            stop = stop if stop >= 0 else GUTTER + sum(len(run.text) for run in runs)
+            gutter = _marked(gutter, [0], start, stop, SELECTED)
+            runs = _marked(runs, _columns(runs), start - GUTTER, stop - GUTTER, SELECTED)
+        last = runs[-1].look.split() if runs else []
+        filler = self.style(f"{ground} block" if "block" in last or "fence" in last else ground)
+        left_out, runs = _window(runs, look.shift, max(0, width - GUTTER))
+        front = Strip(self._segments(gutter, ground)).apply_offsets(0, key)
+        text = Strip(self._segments(runs, ground)).apply_offsets(GUTTER + left_out, key)
+        return Strip.join([front, text]).crop_extend(0, width, filler)
+
+    def _segments(self, runs: Iterable[Run], ground: str) -> list[Segment]:
+        return [Segment(text, self._run_style(f"{ground} {look}")) for text, look, _ in runs if text]
+
+    def _run_style(self, look: str) -> Style:
+        plain = look.replace(SELECTED, "")
+        if plain == look:
+            return self.style(look)
+        return self.style(plain) + self._view.screen.get_component_rich_style("screen--selection")
+
+
+def _columns(runs: Sequence[Run]) -> list[int]:
+    """Where each of `runs` begins on the line, in characters."""
+    return list(accumulate((len(run.text) for run in runs), initial=0))[:-1]
+
+
+def _marked(runs: Sequence[Run], places: Sequence[int], start: int, stop: int, look: str) -> list[Run]:
+    """`runs` with one more look on the characters from `start` to `stop`, and on all of the clusters these are in.
+
+    `places` tells where each run begins in what is counted; one that begins below 0 is left as it is.
+    """
+    marked: list[Run] = []
+    for run, place in zip(runs, places, strict=True):
+        text, old, at = run
+        if place < 0 or place >= stop or place + len(text) <= start:
+            marked.append(run)
+            continue
+        a, b = max(0, start - place), max(0, stop - place)
+        while 0 < a < len(text) and _is_inside_cluster(text, a):
+            a -= 1
+        while 0 < b < len(text) and _is_inside_cluster(text, b):
+            b += 1
+        pieces = ((0, a, old), (a, b, f"{old} {look}"), (b, len(text), old))
+        marked.extend(Run(text[i:j], new, at + i if at >= 0 else at) for i, j, new in pieces if i < j)
+    return marked
+
+
+def _window(runs: Sequence[Run], shift: int, room: int) -> tuple[int, Sequence[Run]]:
+    """What is seen of `runs` in `room` cells, after `shift` cells, and how many characters are left out before it.
+
+    Nothing is cut inside of a cluster, and where something is missing on the right there is a sign.
+    """
+    text = "".join(run.text for run in runs)
+    start = _fitting(text, shift) if shift else 0
+    rest = text[start:]
+    stop = start + (_fitting(rest, room - 1) if cell_width(rest) > room else len(rest))
+    seen: list[Run] = []
+    offset = 0
+    for piece, look, _ in runs:
+        seen.append(Run(piece[max(0, start - offset) : max(0, stop - offset)], look))
+        offset += len(piece)
+    if stop < len(text):
+        seen.append(Run(CUT[:room], "muted"))
+    return start, seen
+
+
+def _fitting(text: str, cells: int) -> int:
+    """How many of the characters of `text` fill at most so many cells."""
+    return min(len(text), max(0, len(fit(text + "  ", cells + 1)) - 1))
+
+
+def _is_inside_cluster(text: str, place: int) -> bool:
+    return text[place - 1] == "\u200d" or cell_width(text[place]) == 0

@@ -1,0 +1,142 @@
+"""A conversation being read: its lines, and the texts that come from another thread when they are needed.
+
+Long texts are worked on in slices, so that keys are answered meanwhile. Nothing here draws; errors of the store go to
+the caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+from hermes_sessions.model import Message, MessageStub
+from hermes_sessions.tui.matcher import Matcher
+from hermes_sessions.tui.message_blocks import Steps
+from hermes_sessions.tui.message_layout import MessageLayout
+from hermes_sessions.tui.transcript import Transcript
+
+T = TypeVar("T")
+Load: TypeAlias = Callable[[Sequence[MessageStub]], Awaitable[Mapping[int, Message]]]
+"""Gives the messages of some stubs by their ids; those that are gone are left out."""
+
+SLICE_SECONDS = 0.006
+"""How long the loop may be busy before everything else gets its turn."""
+
+BATCH = 64
+"""Messages asked for at once."""
+
+MEASURED_BYTES = 8 * 1024 * 1024
+"""Conversations up to this size are read to their end to know their exact height."""
+
+_MOST_RESULTS = 128
+"""How many results may follow the message that called for them."""
+
+
+class Reading:
+    """A transcript and the way to its texts."""
+
+    def __init__(self, transcript: Transcript, load: Load | None = None) -> None:
+        self.transcript = transcript
+        self._load = load
+        self._slices = Slices()
+
+    def of(self, stubs: Sequence[MessageStub]) -> Reading:
+        """Return the reading of another outline of the same conversation, with the texts that are here."""
+        return Reading(self.transcript.replaced(stubs), self._load)
+
+    async def fetch(self, indices: Iterable[int]) -> dict[int, Message | None]:
+        """Return messages by their indices, None for one that is gone."""
+        stubs = {index: self.transcript.stubs[index] for index in indices}
+        messages = await self._load(list(stubs.values())) if stubs and self._load else {}
+        found = {index: messages.get(stub.id) for index, stub in stubs.items()}
+        if callers := {index: caller for index in found if (caller := self._caller(index, found[index])) is not None}:
+            said = found | await self.fetch(set(callers.values()) - found.keys())
+            for index, caller in callers.items():
+                found[index] = _named(found[index], said[caller])
+        return found
+
+    async def read(self, indices: Sequence[int]) -> None:
+        """Get the lines of messages ready, as far as they are not."""
+        transcript = self.transcript
+        for index, message in (await self.fetch(i for i in indices if transcript.layout(i) is None)).items():
+            transcript.put(index, await self._slices.run(transcript.layout_steps(index, message)))
+        for index in transcript.missing(indices):
+            await self._slices.run(transcript.ready_steps(index))
+
+    async def read_around(self, index: int, row: int, page: int) -> None:
+        """Get everything ready that is seen when a place is on the screen."""
+        transcript = self.transcript
+        while len(transcript):
+            transcript.settle(index, row, page)
+            wanted = transcript.missing(transcript.around(index, row, page))
+            if not wanted:
+                return
+            await self.read(sorted(wanted, key=lambda near: abs(near - index))[:BATCH])
+
+    async def row_of(self, index: int, matcher: Matcher, block: int | None = None, offset: int = 0) -> int:
+        """Return the row of a message where `matcher` finds something, at one place of it if `block` is given.
+
+        What is folded away there is opened. Without a match it is the message's first row.
+        """
+        transcript = self.transcript
+        await self.read([index])
+        row = transcript.row_of(index, matcher, block, offset)
+        if row is None and matcher:
+            transcript.toggle(index, True)
+            await self.read([index])
+            row = transcript.row_of(index, matcher, block, offset)
+            if row is None:
+                transcript.toggle(index, None)
+                await self.read([index])
+        return transcript.first_row(index) if row is None else row
+
+    def _caller(self, index: int, message: Message | None) -> int | None:
+        """Where the call stands whose result has no name, as Hermes' command line stored them once."""
+        if message is None or message.role != "tool" or message.tool_name or not message.tool_call_id:
+            return None
+        stubs = self.transcript.stubs
+        before = range(index - 1, max(-1, index - 1 - _MOST_RESULTS), -1)
+        return next((near for near in before if stubs[near].role == "assistant"), None)
+
+    async def measure(self, changed: Callable[[], None]) -> None:
+        """Make all heights exact, unless the conversation is too large; calls `changed` whenever some have changed."""
+        transcript = self.transcript
+        indices = transcript.inexact
+        if sum(transcript.stubs[index].size for index in indices) > MEASURED_BYTES:
+            return
+        for start in range(0, len(indices), BATCH):
+            measured: list[tuple[int, MessageLayout]] = []
+            for index, message in (await self.fetch(indices[start : start + BATCH])).items():
+                measured.append((index, await self._slices.run(transcript.layout_steps(index, message))))
+            # All at once: between two slices the heights and the scroll position must fit together.
+            if transcript.measure(measured):
+                changed()
+
+
+def _named(result: Message | None, caller: Message | None) -> Message | None:
+    """A tool's result with the name that the call had which it answers."""
+    for call in caller.tool_calls if result and caller else ():
+        if result and call.id == result.tool_call_id:
+            return result._replace(tool_name=call.name)
+    return result
+
+
+class Slices:
+    """Does long work on the event loop so that everything else gets its turn after a few milliseconds."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    async def run(self, steps: Steps[T]) -> T:
+        """Do all of the steps and return their result."""
+        while True:
+            if time.perf_counter() > self._until:
+                await asyncio.sleep(0)
+                self._until = time.perf_counter() + SLICE_SECONDS
+            try:
+                next(steps)
+            except StopIteration as done:
+                result: T = done.value
+                return result

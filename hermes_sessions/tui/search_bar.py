@@ -1,0 +1,124 @@
+"""The search line: one row with what is asked on the left and what came of it on the right.
+
+It edits text and says so; asking the store and drawing what was found is the screen's part.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.getters import query_one
+from textual.message import Message as TextualMessage
+from textual.widgets import Input, Static
+
+from hermes_sessions.text import cell_width, fit, one_line, wrap
+from hermes_sessions.tui.keys import bindings
+
+
+class LineInput(Input):
+    """One row of text, edited by grapheme clusters. What is pasted becomes one safe line."""
+
+    def __init__(self, placeholder: str, *, value: str = "", id: str | None = None) -> None:
+        super().__init__(value, placeholder, id=id, compact=True, select_on_focus=False)
+
+    def action_cursor_left(self, select: bool = False) -> None:
+        if select or not self.selection.is_empty:
+            super().action_cursor_left(select)
+        else:
+            self.cursor_position = self._edge_before(self.cursor_position)
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        if select or not self.selection.is_empty:
+            super().action_cursor_right(select)
+        else:
+            self.cursor_position = self._edge_after(self.cursor_position)
+
+    def action_delete_left(self) -> None:
+        if self.selection.is_empty:
+            self.delete(self._edge_before(self.cursor_position), self.cursor_position)
+        else:
+            self.delete_selection()
+
+    def action_delete_right(self) -> None:
+        if self.selection.is_empty:
+            self.delete(self.cursor_position, self._edge_after(self.cursor_position))
+        else:
+            self.delete_selection()
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        if line := one_line(event.text):
+            self.replace(line, *sorted(self.selection))
+
+    def _edges(self) -> list[int]:
+        """Offsets between the clusters of the value: where lines of one cell would break."""
+        return sorted({0, len(self.value), *chain.from_iterable(wrap(self.value, 1))})
+
+    def _edge_before(self, position: int) -> int:
+        return max((edge for edge in self._edges() if edge < position), default=0)
+
+    def _edge_after(self, position: int) -> int:
+        return min((edge for edge in self._edges() if edge > position), default=position)
+
+
+class QueryInput(LineInput):
+    """The search line's input: keys that are no text move the list."""
+
+    BINDINGS = bindings("search")
+
+
+class SearchBar(Horizontal):
+    """The search line. `say` takes the words for its right end, from the longest to the shortest way to put them."""
+
+    class Changed(TextualMessage):
+        """The person changed what is asked."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    input = query_one("#query", QueryInput)
+    status = query_one("#status", Static)
+
+    def __init__(self, text: str = "", *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._first_text = one_line(text)
+        self._words: tuple[str, ...] = ("",)
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content("❯"), id="prompt")
+        yield QueryInput("Search all that was said", value=self._first_text, id="query")
+        yield Static(id="status")
+
+    @property
+    def text(self) -> str:
+        """What is typed."""
+        return self.input.value
+
+    def clear(self) -> None:
+        """Empty the line, as if the person had."""
+        self.input.value = ""
+
+    def say(self, *words: str, error: bool = False) -> None:
+        """Show the first of `words` that fits at the right end; the last one is cut if need be."""
+        self._words = words or ("",)
+        self.status.set_class(error, "-error")
+        self._draw_status()
+
+    def on_resize(self) -> None:
+        self._draw_status()
+
+    @on(Input.Changed)
+    def _edited(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Changed(event.value))
+
+    def _draw_status(self) -> None:
+        width = self.status.size.width
+        words = next((text for text in self._words if cell_width(text) <= width), self._words[-1])
+        self.status.update(Content(fit(words, width)), layout=False)

@@ -1,0 +1,127 @@
+"""The terminal around the full screen: prepared before Textual is imported, watched while it runs, restored after.
+
+Textual alone leaves a raw terminal behind when it is told to terminate, spins when its terminal goes away, and shows
+old lines after `fg`. All of it holds on Unix; on Windows only what exists there is done.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+if sys.platform != "win32":
+    import termios
+
+RESET = (
+    b"\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?2004l\x1b[?1004l\x1b[?2048l"
+    b"\x1b[?7h\x1b[<u\x1b[?1049l\x1b[?25h\x1b[0m"
+)
+"""Ends everything that Textual turns on: synchronised output, mouse, paste, focus, keyboard protocol, second screen."""
+
+ENDING_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+HARD_END_SECONDS = 3.0
+WATCH_SECONDS = 3.0
+SLOW_FPS = "30"
+
+
+def prepare(environ: MutableMapping[str, str]) -> None:
+    """Take what would mislead Textual out of the environment. For use before Textual is imported.
+
+    With COLUMNS and LINES it would never notice another size; TEXTUAL_DRIVER would run any class.
+    """
+    for name in ("COLUMNS", "LINES", "TEXTUAL_DRIVER"):
+        environ.pop(name, None)
+    environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+    if environ.get("SSH_CONNECTION"):
+        environ.setdefault("TEXTUAL_FPS", SLOW_FPS)
+
+
+@contextmanager
+def restored() -> Iterator[None]:
+    """Leave the terminal as it was, whatever happens in between, also for a program that replaces this one."""
+    attributes = None
+    if sys.platform != "win32":
+        with suppress(termios.error, OSError):
+            attributes = termios.tcgetattr(0)
+    try:
+        yield
+    finally:
+        if sys.platform != "win32":
+            if attributes is not None:
+                with suppress(termios.error, OSError):
+                    termios.tcsetattr(0, termios.TCSADRAIN, attributes)
+            for stop in (signal.SIGTSTP, signal.SIGCONT):  # Textual leaves its handlers behind
+                signal.signal(stop, signal.SIG_DFL)
+
+
+def watch(app: App[Any]) -> None:
+    """End `app` cleanly on a signal or when its terminal is gone, and repaint it after `fg`. For use on its loop."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    for name in ENDING_SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None:
+            with suppress(NotImplementedError, ValueError, RuntimeError):
+                loop.add_signal_handler(number, _end, app, 128 + number)
+    app.app_resume_signal.subscribe(app, lambda _: app.refresh(layout=True))
+    app.set_interval(WATCH_SECONDS, lambda: _watch_terminal(app))
+
+
+def _end(app: App[Any], code: int) -> None:
+    app.exit(return_code=code)
+    timer = threading.Timer(HARD_END_SECONDS, end_hard, (code,))
+    timer.daemon = True
+    timer.start()
+
+
+def end_hard(code: int) -> None:
+    """End the process at once: the loop hangs, perhaps on a terminal that takes no more output."""
+    with suppress(OSError):
+        os.set_blocking(2, False)
+        os.write(2, RESET)
+    os._exit(code)
+
+
+def _watch_terminal(app: App[Any]) -> None:
+    if sys.platform == "win32" or app.is_headless:
+        return
+    try:
+        termios.tcgetattr(0)
+    except (termios.error, OSError):
+        os._exit(129)
+
+
+async def copy(app: App[Any], text: str, environ: Mapping[str, str]) -> str:
+    """Put `text` on the clipboard and return the way it went.
+
+    OSC 52 alone is lost in a tmux with its default settings, so there the text goes to tmux too.
+    """
+    safe = text.encode("utf-8", "replace").decode()
+    app.copy_to_clipboard(safe)
+    if not environ.get("TMUX") or app.is_headless:
+        return "clipboard"
+    import asyncio
+
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "tmux",
+            "load-buffer",
+            "-w",
+            "-",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        await process.communicate(safe.encode())
+    except OSError:
+        return "clipboard"
+    return "clipboard and tmux buffer" if process.returncode == 0 else "clipboard"

@@ -1,0 +1,353 @@
+"""The search line: everything typed is text and is answered, and no answer to an earlier text is ever drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+
+from hermes_sessions.errors import BadQuery, SessionsError
+from hermes_sessions.model import BrowseResult, Catalog, ConversationHits, SearchHit, SearchResult, Snippet
+from hermes_sessions.services.history import SEARCH_LIMIT, Deliver, History
+from tests.builders import HermesFile
+from tests.tui.conftest import OpenBrowser
+from tests.tui.driving import browser, focus, lines, press, settle, text, type_text, until
+
+WIDE, NARROW = (120, 36), (80, 24)
+
+
+class HeldHistory(History):
+    """A history whose searches are answered by the test. As in the real one, only the newest can deliver."""
+
+    asked: tuple[str, Catalog, Deliver] | None = None
+    limits: tuple[int, ...] = ()
+
+    def search(self, text: str, catalog: Catalog, deliver: Deliver, limit: int = SEARCH_LIMIT) -> None:
+        self.asked = (text, catalog, deliver)
+        self.limits += (limit,)
+
+    def cancel_search(self) -> None:
+        self.asked = None
+
+    def answer(self, *ids: str, complete: bool = True, finished: bool = True) -> None:
+        """Deliver hits in these conversations to the question that is asked."""
+        assert self.asked is not None
+        query, catalog, deliver = self.asked
+        found = tuple(
+            ConversationHits(
+                catalog.by_session[id],
+                1,
+                (SearchHit(None, id, "user", None, "content", Snippet(f"… {query} …", ((2, 2 + len(query)),))),),
+            )
+            for id in ids
+        )
+        deliver(SearchResult(query, "recent", found, complete), finished)
+
+    def fail(self, error: SessionsError) -> None:
+        """Deliver an error to the question that is asked."""
+        assert self.asked is not None
+        self.asked[2](error, True)
+
+
+@pytest.fixture
+def store(hermes_file: HermesFile) -> Path:
+    for number in range(40):
+        hermes_file.talk(hermes_file.session(f"s{number:02}", title=f"Talk {number:02}"), f"words {number}", "answer")
+    return hermes_file.path
+
+
+async def test_letters_are_text_and_no_commands(demo: Path, open_browser: OpenBrowser) -> None:
+    app = open_browser(demo)
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        before = browser(pilot).sessions.listing
+        await type_text(pilot, "quit delete /?jk")
+        screen = browser(pilot)
+        assert screen.search_bar.text == "quit delete /?jk"
+        assert app.screen is screen
+        assert screen.sessions.listing == before
+        assert app.is_running
+
+
+async def test_what_is_found_is_counted_marked_and_opened_at_the_hit(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", *"docker")
+        screen = browser(pilot)
+        assert "4 hits in 2 conversations · 0.0 ms · newest" in lines(pilot)[0]
+        assert "2 of 67" in text(pilot)
+        await press(pilot, "down", "enter")
+        assert focus(pilot) is screen.messages.view
+        assert screen.messages.view.conversation == screen.sessions.listed.conversations[1]
+        assert screen.messages.has_hits
+
+
+async def test_arrows_and_pages_move_the_list_while_typing(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", "down", "down", "up")
+        screen = browser(pilot)
+        assert screen.sessions.cursor == 1
+        await press(pilot, "pagedown")
+        assert screen.sessions.cursor > 20
+        await press(pilot, "pageup")
+        assert screen.sessions.cursor == 1
+        assert focus(pilot) is screen.search_bar.input
+
+
+async def test_esc_clears_and_then_leaves(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        screen = browser(pilot)
+        everything = screen.sessions.listed.conversations
+        await press(pilot, "/", *"docker", "escape")
+        assert screen.search_bar.text == ""
+        assert focus(pilot) is screen.search_bar.input
+        assert screen.sessions.listed.conversations == everything
+        await press(pilot, "escape")
+        assert focus(pilot) is screen.sessions
+
+
+async def test_nothing_found_is_said(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", *"xyzzyx")
+        assert "nothing found" in lines(pilot)[0]
+        assert "Nothing found." in text(pilot)
+        assert "0 of 67" in text(pilot)
+        assert not browser(pilot).messages.view.visible
+        await press(pilot, "enter", "escape")
+        assert browser(pilot).messages.view.visible
+
+
+async def test_a_query_from_the_command_line_is_asked_at_once(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo, "docker").run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        screen = browser(pilot)
+        assert screen.search_bar.text == "docker"
+        assert len(screen.sessions.listed.conversations) == 2
+        assert focus(pilot) is screen.sessions
+
+
+async def test_an_answer_to_an_earlier_text_is_never_drawn(store: Path, open_browser: OpenBrowser) -> None:
+    app = open_browser(store, kind=HeldHistory)
+    history = app._history
+    assert isinstance(history, HeldHistory)
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        screen = browser(pilot)
+        await pilot.press("/", "e")
+        early = history.asked
+        assert early is not None
+        await pilot.press("z")
+        history.answer("s07")
+        await settle(pilot)
+        assert [item.id for item in screen.sessions.listed.conversations] == ["s07"]
+        assert "1 hit in 1 conversation" in lines(pilot)[0]
+        await pilot.press("escape")
+        assert history.asked is None
+        await settle(pilot)
+        assert len(screen.sessions.listed.conversations) == 40
+
+
+async def test_quick_typing_against_a_real_search_ends_with_the_answer_to_the_whole_text(
+    hermes_file: HermesFile, open_browser: OpenBrowser
+) -> None:
+    for number in range(300):
+        hermes_file.talk(hermes_file.session(f"e{number}"), "every east elm", "entire earth")
+    hermes_file.talk(hermes_file.session("one"), "ask ezekiel", "he knows")
+    async with open_browser(hermes_file.path).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", *"ezekiel")
+        screen = browser(pilot)
+        assert screen.sessions.listed.query == "ezekiel"
+        assert [item.id for item in screen.sessions.listed.conversations] == ["one"]
+
+
+async def test_quitting_while_a_search_runs_is_at_once(store: Path, open_browser: OpenBrowser) -> None:
+    app = open_browser(store, kind=HeldHistory)
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("/", "e", "tab", "q")
+    assert app.return_code == 0
+
+
+async def test_enter_before_the_answer_opens_what_the_answer_brings(store: Path, open_browser: OpenBrowser) -> None:
+    app = open_browser(store, kind=HeldHistory)
+    history = app._history
+    assert isinstance(history, HeldHistory)
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("/", *"seven", "enter")
+        screen = browser(pilot)
+        assert focus(pilot) is screen.search_bar.input
+        history.answer("s07")
+        await settle(pilot)
+        assert focus(pilot) is screen.messages.view
+        assert screen.messages.view.conversation is not None
+        assert screen.messages.view.conversation.id == "s07"
+
+
+async def test_a_growing_answer_leaves_the_cursor_where_it_is(store: Path, open_browser: OpenBrowser) -> None:
+    app = open_browser(store, kind=HeldHistory)
+    history = app._history
+    assert isinstance(history, HeldHistory)
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("/", "x")
+        history.answer("s30", "s20", complete=False, finished=False)
+        await pilot.press("down")
+        history.answer("s30", "s25", "s20", complete=False)
+        await settle(pilot)
+        sessions = browser(pilot).sessions
+        assert sessions.conversation is not None
+        assert sessions.conversation.id == "s20"
+        assert "3+ hits in 3+ conversations" in lines(pilot)[0]
+
+
+async def test_coming_near_the_end_asks_for_more(store: Path, open_browser: OpenBrowser) -> None:
+    app = open_browser(store, kind=HeldHistory)
+    history = app._history
+    assert isinstance(history, HeldHistory)
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("/", "x")
+        history.answer(*(f"s{number:02}" for number in range(30)), complete=False)
+        await settle(pilot)
+        await pilot.press("tab", "G")
+        await pilot.pause()
+        assert history.limits == (SEARCH_LIMIT, 4 * SEARCH_LIMIT)
+        history.answer(*(f"s{number:02}" for number in range(35)))
+        await settle(pilot)
+        assert len(browser(pilot).sessions.listed.conversations) == 35
+        assert browser(pilot).sessions.cursor == 29
+
+
+async def test_an_error_is_said_and_the_next_answer_takes_its_place(store: Path, open_browser: OpenBrowser) -> None:
+    app = open_browser(store, kind=HeldHistory)
+    history = app._history
+    assert isinstance(history, HeldHistory)
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("/", "x")
+        history.fail(BadQuery("[/] is no\nquery.", "Type words."))
+        await settle(pilot)
+        assert "[/] is no query. Type words." in lines(pilot)[0]
+        await pilot.press("y")
+        history.answer("s01")
+        await settle(pilot)
+        assert "1 hit in 1 conversation" in lines(pilot)[0]
+
+
+async def test_a_key_typed_before_the_whole_store_is_known_is_answered_from_the_whole(
+    store: Path, open_browser: OpenBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_sessions.services.history.RECENT_CONVERSATIONS", 3)
+    async with open_browser(store, "words").run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await until(pilot, lambda: len(browser(pilot).sessions.listed.conversations) == 40)
+
+
+@pytest.mark.parametrize("size", [(40, 12), NARROW, WIDE])
+@pytest.mark.parametrize("cluster", ["😀", "漢", "e\u0301", "👨‍👩‍👧", "🇸🇪", "❤️"])
+async def test_the_line_is_edited_by_clusters(
+    demo: Path, open_browser: OpenBrowser, size: tuple[int, int], cluster: str
+) -> None:
+    async with open_browser(demo).run_test(size=size) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        line = browser(pilot).search_bar.input
+        line.post_message(events.Paste(cluster * 60))
+        await settle(pilot)
+        assert line.value == cluster * 60
+        await press(pilot, "backspace")
+        assert line.value == cluster * 59
+        await press(pilot, "home", "delete")
+        assert line.value == cluster * 58
+        await press(pilot, "right")
+        assert line.cursor_position == len(cluster)
+        await press(pilot, "end", "left", "x")
+        assert line.value == cluster * 57 + "x" + cluster
+
+
+async def test_what_is_pasted_becomes_one_safe_line(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        line = browser(pilot).search_bar.input
+        line.post_message(events.Paste("two\r\nlines\tand \x1b[31mred\x1b[0m \x00 \u202e\n"))
+        await settle(pilot)
+        assert line.value == "two lines and red \ufffd \ufffd"
+
+
+async def test_finding_in_a_conversation_has_a_line_of_its_own(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "enter", "/")
+        screen = browser(pilot)
+        assert focus(pilot) is screen.messages.find_input
+        await type_text(pilot, "fixture q")
+        assert screen.messages.find_input.value == "fixture q"
+        await press(pilot, "backspace", "backspace", "enter")
+        assert focus(pilot) is screen.messages.view
+        await until(pilot, lambda: "1 of" in lines(pilot)[-2])
+        await press(pilot, "n")
+        await until(pilot, lambda: "2 of" in lines(pilot)[-2])
+        await press(pilot, "escape")
+        assert focus(pilot) is screen.messages.view
+        assert not screen.messages.find_line.region
+        await press(pilot, "escape")
+        assert focus(pilot) is screen.sessions
+
+
+async def test_blanks_are_no_question(store: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(store).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", "space", "space")
+        assert len(browser(pilot).sessions.listed.conversations) == 40
+        assert browser(pilot).sessions.listed.query is None
+
+
+def burst(pilot: Pilot[BrowseResult], keys: str) -> None:
+    """Keys that come all at once, as over a slow line or from a program; `pilot.press` waits after each."""
+    for char in keys:
+        pilot.app.post_message(events.Key("slash" if char == "/" else char, char))
+
+
+async def test_letters_that_come_with_the_slash_are_typed_and_no_commands(
+    demo: Path, open_browser: OpenBrowser
+) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        listing = browser(pilot).sessions.listing
+        burst(pilot, "/docker")
+        await until(pilot, lambda: browser(pilot).search_bar.text == "docker")
+        assert browser(pilot).sessions.listing == listing
+        await settle(pilot)
+        await press(pilot, "enter")
+        await until(pilot, lambda: focus(pilot) is browser(pilot).messages.view)
+        burst(pilot, "/node")
+        await until(pilot, lambda: browser(pilot).messages.find_input.value == "node")
+        assert browser(pilot).search_bar.text == "docker"
+
+
+async def test_an_empty_beginning_of_an_answer_is_no_answer(store: Path, open_browser: OpenBrowser) -> None:
+    """The newest messages are read before the index is asked; Enter waits for what the index knows."""
+    app = open_browser(store, kind=HeldHistory)
+    history = app._history
+    assert isinstance(history, HeldHistory)
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        screen = browser(pilot)
+        await pilot.press("/", *"words", "enter")
+        history.answer(complete=False, finished=False)
+        await pilot.pause()
+        assert focus(pilot) is screen.search_bar.input
+        assert "Nothing found" not in text(pilot)
+        history.answer("s07")
+        await until(pilot, lambda: focus(pilot) is screen.messages.view)
+        assert screen.messages.conversation is not None
+        assert screen.messages.conversation.id == "s07"

@@ -1,0 +1,144 @@
+"""How each state of the screen looks, on the sample history."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_sessions.model import BrowseResult
+from hermes_sessions.tui.app import BrowserApp
+from hermes_sessions.tui.themes import DARK, LIGHT, PLAIN
+from tests.builders import HermesFile
+from tests.tui.conftest import OpenBrowser
+from tests.tui.driving import press, settle, until
+
+WIDE, NARROW, SMALL = (120, 36), (80, 24), (50, 15)
+SIZES = pytest.mark.parametrize("size", [WIDE, NARROW, SMALL], ids=lambda size: f"{size[0]}x{size[1]}")
+
+Size: TypeAlias = tuple[int, int]
+Compare: TypeAlias = Callable[..., bool]
+
+
+def after(*keys: str) -> Callable[[Pilot[BrowseResult]], Awaitable[None]]:
+    """What is done before the picture is taken."""
+
+    async def drive(pilot: Pilot[BrowseResult]) -> None:
+        await settle(pilot)
+        await press(pilot, *keys)
+
+    return drive
+
+
+@pytest.fixture
+def picture(snap_compare: Compare) -> Callable[..., None]:
+    def picture(app: BrowserApp, size: Size, *keys: str) -> None:
+        assert snap_compare(app, terminal_size=size, run_before=after(*keys))
+
+    return picture
+
+
+class TestFirstScreen:
+    @SIZES
+    def test_it(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """Sessions, the newest one's end, cost and keys."""
+        picture(open_browser(demo), size)
+
+    def test_light(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """The light theme."""
+        picture(open_browser(demo, theme=LIGHT), WIDE, "j", "j")
+
+    def test_without_colour(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """Attributes alone: for NO_COLOR."""
+        picture(open_browser(demo, theme=PLAIN), WIDE, "/", *"docker")
+
+    def test_pick(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """To choose an id: nothing resumes."""
+        picture(open_browser(demo, pick=True), NARROW, "down")
+
+    def test_everything_shown(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """Archived, empty and subagent sessions too, by their numbers of messages."""
+        picture(open_browser(demo), NARROW, "A", "E", "G")
+
+    def test_empty_store(self, hermes_file: HermesFile, open_browser: OpenBrowser, picture: Any) -> None:
+        """A store that nothing was written to yet."""
+        picture(open_browser(hermes_file.path), WIDE)
+
+    def test_banner(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """What a person must know about this store."""
+        app = open_browser(demo)
+        app._history.notices = (
+            "The search index is damaged: searching is slower. `hermes-sessions doctor` says more.",
+        )
+        picture(app, WIDE)
+
+    def test_too_small(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """No room for anything."""
+        picture(open_browser(demo), (30, 8))
+
+
+class TestSearching:
+    @SIZES
+    def test_it(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """Hits with their snippets, opened at the first."""
+        picture(open_browser(demo), size, "/", *"docker")
+
+    def test_nothing_found(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """No hit."""
+        picture(open_browser(demo), WIDE, "/", *"xyzzyx")
+
+
+class TestMessages:
+    @SIZES
+    def test_it(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """A conversation is open."""
+        picture(open_browser(demo), size, "j", "j", "enter")
+
+    def test_finding(self, demo: Path, open_browser: OpenBrowser, snap_compare: Compare) -> None:
+        """Words looked for inside a conversation."""
+
+        async def drive(pilot: Pilot[BrowseResult]) -> None:
+            await after("enter", "/", *"fixture")(pilot)
+            await until(pilot, lambda: "of" in str(pilot.app.query_one("#messages").border_subtitle))
+
+        assert snap_compare(open_browser(demo), terminal_size=WIDE, run_before=drive)
+
+
+class TestCost:
+    @SIZES
+    def test_days(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """Enlarged, by day."""
+        picture(open_browser(demo), size, "c")
+
+    def test_models(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """Enlarged, by model."""
+        picture(open_browser(demo), WIDE, "c", "left", "left")
+
+
+class TestDialogs:
+    @pytest.mark.parametrize("size", [WIDE, SMALL], ids=lambda size: f"{size[0]}x{size[1]}")
+    def test_help(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """All keys."""
+        picture(open_browser(demo), size, "?")
+
+    def test_copy(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """What can be copied."""
+        picture(open_browser(demo), WIDE, "y")
+
+    def test_cannot_resume(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """Hermes is not here."""
+        picture(open_browser(demo, hermes=False), WIDE, "R")
+
+    def test_palette(self, demo: Path, open_browser: OpenBrowser, snap_compare: Compare) -> None:
+        """Commands by name."""
+
+        async def drive(pilot: Pilot[BrowseResult]) -> None:
+            await settle(pilot)
+            await pilot.press("ctrl+p")
+            await pilot.press(*"re")
+            await until(pilot, lambda: pilot.app.screen.query("OptionList").first().display)
+
+        assert snap_compare(open_browser(demo, theme=DARK), terminal_size=WIDE, run_before=drive)
