@@ -246,7 +246,8 @@ class SearchHit(NamedTuple):
 
 
 class ConversationHits(NamedTuple):
-    """A conversation that fits a query, its hits newest first, and how many hits were counted in it."""
+    """A conversation that fits a query, its hits newest first (those inside of words behind all others), and how many
+    hits were counted in it."""
 
     conversation: Conversation
     hit_count: int

@@ -99,7 +99,10 @@ def _show(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> E
         outline = store.messages.outline(conversation, rewound=arguments.rewound)
         if arguments.tools == "off":
             outline = tuple(stub for stub in outline if stub.role != "tool")
-        part = transcript.part_of(outline, around=arguments.around, limit=arguments.limit)
+        around = arguments.around
+        if around is not None and (original := store.messages.copies(conversation).get(around)) is not None:
+            around = original.id
+        part = transcript.part_of(outline, around=around, limit=arguments.limit)
         messages = transcript.messages(store, part.stubs)
         if output.as_json:
             head = records.show_record(
@@ -109,9 +112,7 @@ def _show(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> E
             output.json_with(head, "messages", (records.message_record(message, tools=tools) for message in messages))
             return ExitCode.OK
         transcript.print_head(output, conversation, overview)
-        transcript.print_messages(
-            output, messages, tools=arguments.tools, reasoning=arguments.reasoning, marked=arguments.around
-        )
+        transcript.print_messages(output, messages, tools=arguments.tools, reasoning=arguments.reasoning, marked=around)
         output.talk(transcript.sum_line(part))
         output.talk(f"Store: {store.path}")
     return ExitCode.OK

@@ -34,6 +34,8 @@ TIGHT = 12
 """Cells below which it is no use beside the last column."""
 FALLBACK_WIDTH = 80
 PIECE = 4096
+CANDIDATES = 20
+"""Sessions that an ambiguous name is told to fit, the newest ones; JSON has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +241,10 @@ class Output:
                 pass
         self.talk(f"{PROGRAM}: {error.message}")
         if isinstance(error, errors.AmbiguousSession):
-            for candidate in error.candidates:
+            for candidate in error.candidates[:CANDIDATES]:
                 self._say(f"  {text.one_line(candidate.id)}  {text.one_line(candidate.title)}".rstrip() + "\n")
+            if more := error.candidates[CANDIDATES:]:
+                self._say(f"  … and {len(more):,} more\n")
         if error.hint:
             self._say(f"  {text.one_line(error.hint)}\n")
 

@@ -33,7 +33,7 @@ Mode = Literal["reader", "owner"]
 Row = tuple[SQLValue, ...]
 
 BUSY_TIMEOUT_MS = 5_000
-CACHE_KIB = 8_000
+CACHE_KIB = 4_000
 VOCABULARY = "temp.trigram_vocabulary"
 """The terms of the trigram index. It must be made before `query_only` and lives in the connection's own memory."""
 
@@ -134,8 +134,10 @@ class Database:
         connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             _prepare_reader(connection, busy_timeout_ms)
-        except (apsw.CantOpenError, apsw.ReadOnlyError):
+        except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
             connection.close()
+            if _is_cut_off(error):
+                raise
             connection = self._open_unchanging()
             _prepare_reader(connection, busy_timeout_ms)
         except apsw.CorruptError as error:
@@ -205,6 +207,11 @@ class Database:
                 return Interrupted()
             case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
                 return StoreBusy(f"{self.path} stayed locked by another program.", "Try again when it has finished.")
+            case apsw.ReadOnlyError() if _is_cut_off(error):
+                return StoreUnreadable(
+                    f"A program stopped while it wrote to {self.path}; what it left is in {self.path.name}-journal.",
+                    "Start Hermes once: it takes the half change back. Do not delete the journal: the file needs it.",
+                )
             case apsw.ReadOnlyError():
                 return ReadOnlyStore(
                     f"{self.path} may not be written.", "Check who owns the file and its -wal and -shm."
@@ -231,17 +238,30 @@ DAMAGE_HINT = (
 def _check_there(path: Path) -> None:
     """Say plainly what SQLite would call "unable to open database file". `stat` takes no lock and drops none."""
     try:
-        mode = path.stat().st_mode
+        status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         raise StoreMissing(
             f"There is no session store at {path}.", "Name one with --db or --home, or look at a sample with --demo."
         ) from None
     except OSError as error:
         raise StoreUnreadable(f"{path} cannot be opened: {error.strerror}.", "Check the permissions.") from None
-    if stat.S_ISDIR(mode):
+    if stat.S_ISDIR(status.st_mode):
         raise StoreUnreadable(f"{path} is a directory, not a session store.", "Name the file state.db in it.")
+    wal = Path(f"{path}-wal")
+    # SQLite deletes the write-ahead log of an empty file, also when it may only read.
+    if status.st_size == 0 and wal.exists() and wal.stat().st_size:
+        raise StoreDamaged(
+            f"{path} is empty, but {wal.name} beside it is not: opening the file would delete what is in there.",
+            "Nothing was changed. Keep a copy of both files, then put a backup of the first in its place.",
+        )
     if not os.access(path, os.R_OK):
         raise StoreUnreadable(f"{path} may not be read by this user.", "Check who owns the file.")
+
+
+def _is_cut_off(error: apsw.Error) -> bool:
+    """Whether a rollback journal holds what a writer that died has overwritten: without it the file is torn."""
+    # The types of apsw do not know the attribute.
+    return getattr(error, "extendedresult", 0) == apsw.SQLITE_READONLY_ROLLBACK
 
 
 def _prepare_reader(connection: apsw.Connection, busy_timeout_ms: int) -> None:

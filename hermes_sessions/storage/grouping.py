@@ -42,6 +42,13 @@ class _Group:
     count: int = 0
     hits: list[SearchHit] = field(default_factory=list)
     waiting: list[Found] = field(default_factory=list)
+    answer: ConversationHits | None = None
+    """What was last said of it, as long as it holds: most pages change a few of very many."""
+
+    def as_hits(self) -> ConversationHits:
+        if self.answer is None:
+            self.answer = ConversationHits(self.conversation, self.count, tuple(self.hits))
+        return self.answer
 
 
 class Groups:
@@ -87,18 +94,18 @@ class Groups:
 
     def result(self, query: str, order: SearchOrder, *, exhausted: bool, notice: str) -> SearchResult:
         """What was found so far. It is complete when the source is exhausted and no conversation was left out."""
-        conversations = tuple(
-            ConversationHits(group.conversation, group.count, tuple(group.hits)) for group in self._groups.values()
-        )
+        conversations = tuple(group.as_hits() for group in self._groups.values())
         return SearchResult(query, order, conversations, exhausted and not self._left_out, notice)
 
     def _group(self, conversation: Conversation) -> _Group | None:
+        """The group of a conversation, which is about to change; None when it is one too many."""
         group = self._groups.get(conversation.id)
         if group is None:
             if self._limit and len(self._groups) >= self._limit:
                 self._left_out = True
                 return None
             group = self._groups[conversation.id] = _Group(conversation)
+        group.answer = None
         return group
 
     def _add_titles(self, since: float | None) -> None:

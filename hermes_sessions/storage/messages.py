@@ -32,12 +32,13 @@ class MessageTable:
         Compaction copies the newest messages behind its summary, into the next session of a chain or the same
         one; the copies are left out. Rewound rows are in it only when asked for.
         """
-        transcript: list[_Entry] = []
-        for session in conversation.sessions:
-            entries = self._entries(session.id, rewound)
-            for batch in _between_compactions(entries):
-                transcript.extend(_without_copies(transcript, batch))
-        return tuple(entry.stub for entry in transcript)
+        return tuple(entry.stub for entry in self._transcript(conversation, rewound, {}))
+
+    def copies(self, conversation: Conversation) -> dict[int, MessageStub]:
+        """Ids of the messages that `outline` leaves out as copies, each with the message it repeats."""
+        copies: dict[int, MessageStub] = {}
+        self._transcript(conversation, False, copies)
+        return copies
 
     def get(self, ids: Iterable[int]) -> dict[int, Message]:
         """Messages by id; ids that are not there are left out."""
@@ -50,6 +51,18 @@ class MessageTable:
             )
             found.update((message.id, message) for message in map(_message, rows))
         return found
+
+    def _transcript(self, conversation: Conversation, rewound: bool, copies: dict[int, MessageStub]) -> list[_Entry]:
+        """Every message once. The copies that are left out are put into `copies`."""
+        transcript: list[_Entry] = []
+        for session in conversation.sessions:
+            for batch in _between_compactions(self._entries(session.id, rewound)):
+                head, tail, carried = _carried_over(transcript, batch)
+                repeated = [*transcript[:head], *transcript[len(transcript) - carried :]]
+                repeating = [*batch[:head], *batch[tail : tail + carried]]
+                copies.update((b.stub.id, a.stub) for a, b in zip(repeated, repeating, strict=True))
+                transcript += [*batch[head:tail], *batch[tail + carried :]]
+        return transcript
 
     def _column(self, name: str, otherwise: str = "NULL") -> str:
         return name if self._database.has("messages", name) else otherwise
@@ -126,14 +139,15 @@ def _between_compactions(entries: Sequence[_Entry]) -> Iterable[Sequence[_Entry]
     yield entries[start:]
 
 
-def _without_copies(earlier: Sequence[_Entry], batch: Sequence[_Entry]) -> Sequence[_Entry]:
-    """Leave out what a compaction carried over to the head of `batch`: `[first messages] summary [last messages]`.
+def _carried_over(earlier: Sequence[_Entry], batch: Sequence[_Entry]) -> tuple[int, int, int]:
+    """What a compaction carried over to the head of `batch`: `[first messages] summary [last messages]`.
 
-    A run counts as carried only when it repeats the very beginning, or ends with the very last message, of what
-    came before: a person who says "continue" twice keeps both.
+    How many first messages, where the last ones begin, and how many these are. A run counts as carried only when it
+    repeats the very beginning, or ends with the very last message, of what came before: a person who says "continue"
+    twice keeps both.
     """
     if not earlier or not batch:
-        return batch
+        return 0, 0, 0
     head = 0
     while head < min(len(batch), len(earlier)) and batch[head].fingerprint == earlier[head].fingerprint:
         head += 1
@@ -142,7 +156,7 @@ def _without_copies(earlier: Sequence[_Entry], batch: Sequence[_Entry]) -> Seque
         tail += 1
     if tail == head and head:
         # No summary behind it: nothing says that a compaction wrote this run.
-        return batch
+        return 0, 0, 0
     last = earlier[-1].fingerprint
     carried = 0
     for length in range(1, min(len(batch) - tail, len(earlier)) + 1):
@@ -151,7 +165,7 @@ def _without_copies(earlier: Sequence[_Entry], batch: Sequence[_Entry]) -> Seque
         run = [entry.fingerprint for entry in batch[tail : tail + length]]
         if run == [entry.fingerprint for entry in earlier[len(earlier) - length :]]:
             carried = length
-    return [*batch[head:tail], *batch[tail + carried :]]
+    return head, tail, carried
 
 
 def _message(row: Row) -> Message:

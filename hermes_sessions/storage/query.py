@@ -8,12 +8,14 @@ Everything else is text: no character a person types is an operator of the index
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import Literal, NamedTuple
 
 Route = Literal["word", "literal"]
 
+_DOUBLE_S = re.compile("ss", re.IGNORECASE)
 _TERM = re.compile(r'"([^"]*)"?|(\S+)')
 
 CJK_RANGES = (
@@ -45,26 +47,46 @@ class Term(NamedTuple):
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """The text composed and decomposed: macOS writes paths decomposed, everyone else composed."""
-        composed = unicodedata.normalize("NFC", self.text)
-        decomposed = unicodedata.normalize("NFD", self.text)
-        return (composed,) if composed == decomposed else (composed, decomposed)
+        """The text composed and decomposed: macOS writes paths decomposed, everyone else composed. Capitals of "ß" are
+        "SS", so that either may stand for the other."""
+        sharp = (self.text, self.text.replace("ß", "ss"), _DOUBLE_S.sub("ß", self.text))
+        return tuple(dict.fromkeys(unicodedata.normalize(form, text) for text in sharp for form in ("NFC", "NFD")))
 
     @property
     def words_match(self) -> str:
         """The FTS5 expression that finds the term's words; the text is only ever inside string literals."""
-        star = " *" if self.prefix else ""
+        star = " *" if self.prefix and is_token_character(self.text[-1]) else ""
         forms = [quoted(form) + star for form in self.forms]
+        # Each escape is a word of its own, so that these find what is written without blanks, too.
+        star = " *" if self.route == "literal" else star
+        forms += [quoted(form) + star for form in self._escaped_forms]
         return forms[0] if len(forms) == 1 else f"({' OR '.join(forms)})"
+
+    @property
+    def _escaped_forms(self) -> tuple[str, ...]:
+        """The text as JSON spells it (`\\u6570\\u636e`), the way Hermes stores tool calls and parts.
+
+        No index knows the capitals of an escape, so that the usual ways to write a word are forms of their own.
+        """
+        if self.text.isascii():
+            return ()
+        written = [case for form in self.forms for case in (form, form.lower(), form.capitalize(), form.upper())]
+        return tuple(json.dumps(case)[1:-1] for case in dict.fromkeys(written))
 
 
 def parse(text: str) -> tuple[Term, ...]:
-    """The terms of what was typed, in order. Blanks only, or nothing, are no terms."""
-    found = [(phrase.strip(), word) for phrase, word in _TERM.findall(text.replace("\x00", " "))]
+    """The terms of what was typed, in order. Blanks only, or nothing, are no terms; half a character is "?"."""
+    text = text.replace("\x00", " ").encode("utf-8", "replace").decode()
+    found = [(phrase.strip(), word) for phrase, word in _TERM.findall(text)]
     terms = [Term(phrase or word, _route(phrase or word)) for phrase, word in found if phrase or word]
     if terms and not text.endswith((" ", '"')):
         terms[-1] = Term(terms[-1].text, terms[-1].route, prefix=True)
     return tuple(terms)
+
+
+def words_in(text: str) -> int:
+    """How many words the unicode61 tokenizer sees in the text."""
+    return len("".join(char if is_token_character(char) else " " for char in text).split())
 
 
 def quoted(text: str) -> str:

@@ -1,8 +1,9 @@
 """Full-text search over messages, titles and ids, newest first, grouped by conversation.
 
 The store's own FTS5 tables answer where they can: newest rows first and in pages, so that the first answer
-needs no more than its own rows, however common the word. What no index can answer is found by reading the
-messages, newest first. Ranking by relevance is a second order, asked for by name.
+needs no more than its own rows, however common the word. No index sees everything: what one found comes first,
+and behind it what only another sees. What none can answer is found by reading the messages, newest first. Ranking
+by relevance is a second order, asked for by name.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hermes_sessions.errors import StoreDamaged
-from hermes_sessions.model import Catalog, Conversation, SearchOrder, SearchResult
+from hermes_sessions.model import Catalog, ConversationHits, SearchHit, SearchOrder, SearchResult, Session
 from hermes_sessions.storage.database import Database, Row
 from hermes_sessions.storage.grouping import Found, Groups, TitleHit
+from hermes_sessions.storage.index_health import source_of
 from hermes_sessions.storage.matching import fold
+from hermes_sessions.storage.messages import MessageTable
 from hermes_sessions.storage.query import Term, parse
-from hermes_sessions.storage.routing import TRIGRAM, WORDS, Indexes, Plan, is_slow, plan
+from hermes_sessions.storage.routing import TRIGRAM, WORDS, Indexes, Plan, is_slow, plans
 from hermes_sessions.storage.texts import MessageText, texts_of
 from hermes_sessions.storage.values import as_int, as_text, as_time
 
@@ -51,6 +54,7 @@ class Search:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._messages = MessageTable(database)
         self._titles = _Titles(Catalog(()))
 
     def run(
@@ -64,7 +68,8 @@ class Search:
         result = SearchResult(query, order, (), complete=True)
         for result in self._results(query, catalog, wanted, order, HITS_SHOWN):  # noqa: B007 - the last one is the fullest
             pass
-        return SearchResult(query, order, result.conversations[offset:], result.complete, result.notice)
+        found = tuple(self._without_copies(hits) for hits in result.conversations[offset:])
+        return SearchResult(query, order, found, result.complete, result.notice)
 
     def stream(self, query: str, catalog: Catalog, *, limit: int = 200) -> Iterator[SearchResult]:
         """Growing results, newest first: each holds the one before it, in the same order. The first is fast."""
@@ -83,54 +88,65 @@ class Search:
         groups = Groups(catalog, self._titles.hits(folded), folded, limit=limit, kept=kept)
         counted = 0
         notice = ""
+        result = groups.result(query, order, exhausted=False, notice=notice)
         for page, notice in self._pages(terms, order):
-            groups.add(page, self._texts, by_time=order == "recent")
+            if page:
+                groups.add(page, self._texts, by_time=order == "recent")
+            if page or notice != result.notice:
+                result = groups.result(query, order, exhausted=False, notice=notice)
             counted += len(page)
-            if limit and counted >= COUNTED_HITS:
-                yield groups.result(query, order, exhausted=False, notice=notice)
+            yield result
+            if counted >= COUNTED_HITS and (limit or order == "relevance"):
                 return
-            yield groups.result(query, order, exhausted=False, notice=notice)
         groups.add_remaining_titles()
         yield groups.result(query, order, exhausted=True, notice=notice)
+
+    def _without_copies(self, found: ConversationHits) -> ConversationHits:
+        """The hits, each in the message that a transcript shows, where a compaction wrote some messages again."""
+        alike = {(hit.role, hit.snippet.text) for hit in found.hits}
+        if len(found.conversation.sessions) == 1 and len(alike) == len(found.hits):
+            return found
+        copies = self._messages.copies(found.conversation)
+        hits: dict[int | None, SearchHit] = {}
+        for hit in found.hits:
+            if hit.message_id is not None and (stub := copies.get(hit.message_id)) is not None:
+                hit = hit._replace(message_id=stub.id, session_id=stub.session_id, timestamp=stub.timestamp)
+            hits.setdefault(hit.message_id, hit)
+        count = found.hit_count - len(found.hits) + len(hits)
+        return found._replace(hit_count=count, hits=tuple(hits.values()))
 
     # Where rows come from.
 
     def _pages(self, terms: tuple[Term, ...], order: SearchOrder) -> Iterator[Page]:
-        """Pages of hits, newest first or best first, each with a notice if the index failed on the way."""
-        if order == "relevance":
-            route = plan(terms, self._indexes())
-            if route.match:
-                yield self._ranked(route), route.notice
-                return
-        below = LAST_ROWID
-        if is_slow(terms):
-            rows = self._messages_below(below, GLIMPSE_ROWS)
-            below = as_int(rows[-1][0]) if len(rows) == GLIMPSE_ROWS else 0
-            yield self._verified(rows, terms, word_starts=True), ""
-        if below:
-            yield from self._newest_first(plan(terms, self._indexes()), below)
+        """Pages of hits, newest first or best first, each message once, with a notice if an index failed on the way."""
+        seen: set[int] = set()
+        if order == "recent" and is_slow(terms):
+            rows = self._messages_below(LAST_ROWID, GLIMPSE_ROWS)
+            yield self._verified(rows, terms, seen, word_starts=True), ""
+        try:
+            routes = plans(terms, self._indexes())
+            if order == "relevance" and routes and routes[0].match:
+                yield self._ranked(routes[0], seen), routes[0].notice
+                routes = routes[1:]
+            for route in routes:
+                yield from self._newest_first(route, seen)
+        except StoreDamaged:
+            notice = "The search index cannot be read: every message is read instead, which is slower."
+            yield from self._newest_first(Plan(terms, notice=notice), seen)
 
-    def _newest_first(self, route: Plan, below: int) -> Iterator[Page]:
-        """Pages of hits by falling message id, from the index as far as it goes, else by reading."""
-        if route.nothing:
-            return
+    def _newest_first(self, route: Plan, seen: set[int]) -> Iterator[Page]:
+        """Pages of hits by falling message id, from the index of the plan, else by reading."""
         size, following = (COUNTED_HITS, COUNTED_HITS) if route.merges else (FIRST_PAGE, PAGE)
-        while route.match and below:
-            try:
-                rows = self._matches_below(route, below, size)
-            except StoreDamaged:
-                notice = "The search index cannot be read: every message is read instead, which is slower."
-                route = route._replace(match="", notice=notice)
-                break
-            yield self._verified(rows, route.verified), route.notice
+        if not route.match:
+            size = following = PAGE
+        below = LAST_ROWID
+        while below:
+            rows = self._matches_below(route, below, size) if route.match else self._messages_below(below, size)
+            yield self._verified(rows, route.verified if route.match else route.terms, seen), route.notice
             below = as_int(rows[-1][0]) if len(rows) == size else 0
             size = following
-        while below and not route.match:
-            rows = self._messages_below(below, PAGE)
-            yield self._verified(rows, route.terms), route.notice
-            below = as_int(rows[-1][0]) if len(rows) == PAGE else 0
 
-    def _ranked(self, route: Plan) -> list[Found]:
+    def _ranked(self, route: Plan, seen: set[int]) -> list[Found]:
         rows = self._database.rows(
             f"""
             SELECT m.id, m.session_id, m.role, m.timestamp FROM {route.table} CROSS JOIN messages m
@@ -139,7 +155,7 @@ class Search:
             """,
             (route.match,),
         )
-        return self._verified(rows, route.verified)
+        return self._verified(rows, route.verified, seen)
 
     def _matches_below(self, route: Plan, below: int, size: int) -> list[Row]:
         return self._database.rows(
@@ -161,23 +177,27 @@ class Search:
             (below, size),
         )
 
-    def _verified(self, rows: Sequence[Row], terms: Sequence[Term], *, word_starts: bool = False) -> list[Found]:
-        """The rows whose text really holds these terms."""
-        found = [_found(row) for row in rows]
-        if not terms:
-            return found
-        folded = [fold(term.text) for term in terms]
-        # As in the index, a word begins where no other letter stands before it.
-        starts = [re.compile(rf"(?<!\w){re.escape(fold(term.text))}") for term in terms if term.route == "word"]
-        texts = self._texts([item.message_id for item in found])
-        kept = []
-        for item in found:
-            whole = fold(texts[item.message_id].whole) if item.message_id in texts else ""
-            if all(term in whole for term in folded) and (
-                not word_starts or all(start.search(whole) for start in starts)
-            ):
-                kept.append(item)
-        return kept
+    def _verified(
+        self, rows: Sequence[Row], terms: Sequence[Term], seen: set[int], *, word_starts: bool = False
+    ) -> list[Found]:
+        """The rows that are not among those `seen`, and whose text really holds these terms. They are seen now."""
+        found = [item for item in map(_found, rows) if item.message_id not in seen]
+        if terms:
+            folded = [fold(term.text) for term in terms]
+            # As in the index, a word begins where no other letter stands before it.
+            words = [term for term in terms if term.route == "word" and word_starts]
+            starts = [re.compile(rf"(?<![^\W_]){re.escape(fold(term.text))}") for term in words]
+            texts = self._texts([item.message_id for item in found])
+            whole = {identity: fold(text.whole) for identity, text in texts.items()}
+            found = [
+                item
+                for item in found
+                if (text := whole.get(item.message_id)) is not None
+                and all(term in text for term in folded)
+                and all(start.search(text) for start in starts)
+            ]
+        seen.update(item.message_id for item in found)
+        return found
 
     def _texts(self, ids: Sequence[int]) -> dict[int, MessageText]:
         return texts_of(self._database, ids)
@@ -197,9 +217,14 @@ class Search:
 
     def _indexes(self) -> Indexes:
         tables = self._database.tables
-        # From version 23 on the trigram table reads a view without tool rows and machine-made sessions.
-        trigram = TRIGRAM in tables and "content=" not in tables[TRIGRAM]
-        return Indexes(WORDS in tables, trigram, self._trigrams_beginning)
+        return Indexes(
+            words=WORDS in tables,
+            # From version 23 on the trigram table reads a view without tool rows and machine-made sessions.
+            trigram=TRIGRAM in tables and source_of(tables[TRIGRAM]) is None,
+            parts=TRIGRAM in tables,
+            tools=WORDS in tables and source_of(tables[WORDS]) != "messages",
+            trigrams_beginning=self._trigrams_beginning,
+        )
 
     def _trigrams_beginning(self, text: str) -> list[str] | None:
         if not self._database.has_vocabulary:
@@ -216,20 +241,14 @@ def _found(row: Row) -> Found:
     return Found(as_int(identity), as_text(session_id) or "", as_text(role) or "?", as_time(timestamp))
 
 
-_TitleEntry = tuple[str, Conversation, str, str | None]
-
-
 class _Titles:
     """Titles and ids of a catalogue, folded once."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self._entries: list[_TitleEntry] = []
-        for conversation in catalog:
-            for session in reversed(conversation.sessions):
-                title = fold(session.title or "").replace("\n", " ")
-                key = f"{title}\n{_bare(title)}\n{session.id.lower().replace(chr(10), chr(32))}"
-                self._entries.append((key, conversation, session.id, session.title))
+        self._sessions = [session for item in catalog for session in reversed(item.sessions)]
+        # Beside them and not with them in tuples: text alone is nothing to Python's cycle collector.
+        self._keys = [_title_key(session) for session in self._sessions]
 
     def hits(self, folded: Sequence[str]) -> Iterator[TitleHit]:
         """Conversations with a title or an id that holds every term, newest activity first, as they are asked for.
@@ -241,17 +260,26 @@ class _Titles:
         loose = {term: bare[term] if len(bare[term]) >= BARE_CHARACTERS else term for term in folded}
         # One plain pass over all titles for the term that rules out most, then a closer look at the few left.
         if loose[longest] == longest:
-            fitting = [entry for entry in self._entries if longest in entry[0]]
+            fitting = [at for at, key in enumerate(self._keys) if longest in key]
         else:
             bare_longest = loose[longest]
-            fitting = [entry for entry in self._entries if longest in entry[0] or bare_longest in entry[0]]
+            fitting = [at for at, key in enumerate(self._keys) if longest in key or bare_longest in key]
         seen: set[str] = set()
-        for key, conversation, session_id, stored in fitting:
-            title, bare_title, identity = key.split("\n")
+        for at in fitting:
+            session = self._sessions[at]
+            title, bare_title, identity = self._keys[at].split("\n")
             titled = all(term in title or loose[term] in bare_title for term in folded)
-            if conversation.id not in seen and (titled or all(term in identity for term in folded)):
-                seen.add(conversation.id)
-                yield TitleHit(conversation, session_id, stored if titled else None)
+            if titled or all(term in identity for term in folded):
+                conversation = self.catalog.by_session[session.id]
+                if conversation.id not in seen:
+                    seen.add(conversation.id)
+                    yield TitleHit(conversation, session.id, session.title if titled else None)
+
+
+def _title_key(session: Session) -> str:
+    """The folded title, the same without punctuation, and the id, on a line each."""
+    title = fold(session.title or "").replace("\n", " ")
+    return "\n".join((title, _bare(title), session.id.lower().replace("\n", " ")))
 
 
 def _bare(text: str) -> str:

@@ -7,6 +7,7 @@ is asked for the few conversations on a page.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
@@ -243,18 +244,30 @@ class _WithNothing(dict[str, _Sums]):
 def _session(row: Row) -> Session:
     if row[-1]:
         row = _repaired(row)
+    identity, source, title, model, cwd, *links, started_at, ended_at, reason = row[:12]
+    archived, hidden, last_message_at, has_messages = row[12:16]
     return Session._make(
         (
-            *row[:9],
-            as_time(row[9]),
-            as_time(row[10]),
-            row[11],
-            row[12] == 1,
-            row[13] == 1,
-            as_time(row[14]),
-            row[15] == 1,
+            identity,
+            _shared(source),
+            title,
+            _shared(model),
+            _shared(cwd),
+            *links,
+            as_time(started_at),
+            as_time(ended_at),
+            _shared(reason),
+            archived == 1,
+            hidden == 1,
+            as_time(last_message_at),
+            has_messages == 1,
         )
     )
+
+
+def _shared(text: SQLValue) -> SQLValue:
+    """The same text as one object: thousands of sessions have few sources, models and directories between them."""
+    return sys.intern(text) if type(text) is str else text
 
 
 def _repaired(row: Row) -> Row:

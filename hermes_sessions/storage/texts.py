@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ from hermes_sessions.storage.content import decode_text, decode_tool_calls
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.matching import fold, snippet
 from hermes_sessions.storage.values import as_int, as_text
+
+_ESCAPED = re.compile(r'\\(["\\/nrt])')
+_WHITE = {"n": "\n", "r": "\n", "t": "\t"}
 
 
 class MessageText(NamedTuple):
@@ -52,15 +56,16 @@ def texts_of(database: Database, ids: Sequence[int]) -> dict[int, MessageText]:
 
 
 def _calls_text(stored: str | None) -> str:
-    """Names and arguments of tool calls as a person would write them, `\\uXXXX` escapes undone."""
+    """Names and arguments of tool calls as a person would write them: `C:\\dir`, where JSON has `C:\\\\dir`."""
     return "\n".join(f"{call.name} {_plain(call.arguments)}" for call in decode_tool_calls(stored))
 
 
 def _plain(arguments: str) -> str:
     try:
-        return json.dumps(json.loads(arguments), ensure_ascii=False)
+        text = json.dumps(json.loads(arguments), ensure_ascii=False)
     except (ValueError, RecursionError):
         return arguments
+    return _ESCAPED.sub(lambda escape: _WHITE.get(escape[1], escape[1]), text)
 
 
 def _terms_in(text: str, folded_terms: Sequence[str]) -> int:

@@ -144,6 +144,8 @@ class BrowserScreen(Screen[None]):
         """Keys that would do nothing here do not work, so that nobody is told of them."""
         if not self.is_mounted:
             return True
+        if self.has_class("-small"):
+            return False
         match action:
             case "search":
                 # In a line of text it is a character, and in the messages the key finds there.

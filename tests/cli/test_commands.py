@@ -123,6 +123,17 @@ def test_tools_and_thoughts_are_folded_as_asked(history: Path, run: Run) -> None
     assert all(not m["tool_calls"] for m in run("show", "tools", "--tools", "off", "--json").json["messages"])
 
 
+def test_a_window_around_a_copy_is_one_around_what_it_repeats(hermes_file: HermesFile, run: Run) -> None:
+    """Compaction writes the newest messages again: an id of such a row may come from anywhere."""
+    first, _ = hermes_file.talk(hermes_file.session("a"), "the zebra plan", "yes")
+    summary = hermes_file.compact_in_place("a", tail=2)
+    ids = [
+        message["id"]
+        for message in run("show", "a", "--around", str(summary + 1), "--limit", "1", "--json").json["messages"]
+    ]
+    assert ids == [first]
+
+
 def test_a_window_is_cut_around_a_message_or_from_the_end(hermes_file: HermesFile, run: Run) -> None:
     ids = hermes_file.talk(hermes_file.session("long"), *(f"text {number}" for number in range(1_000)))
 

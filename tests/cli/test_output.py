@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hermes_sessions import errors, text
-from hermes_sessions.cli.output import Column, Output
+from hermes_sessions.cli.output import CANDIDATES, Column, Output
+from hermes_sessions.model import Conversation, Session
 
 HOSTILE = "a\x1b[31mred\x1b]0;title\x07\x9b2J\u202edrow\u2028next\x00\x7f\ud800[bold]z"
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
@@ -168,6 +169,16 @@ def test_an_error_is_a_line_and_a_hint() -> None:
     output.error(errors.StoreMissing("No history at /x.", "Try --demo."))
     assert data.getvalue() == b""
     assert talk.getvalue().decode() == "hermes-sessions: No history at /x.\n  Try --demo.\n"
+
+
+def test_of_very_many_candidates_the_newest_are_named() -> None:
+    row = Session("s", "cli", *[None] * 10, False, False, None, True)  # type: ignore[arg-type]
+    many = [Conversation((row._replace(id=f"s{number}"),)) for number in range(1, 20_001)]
+    output, _, talk = on_pipe()
+    output.error(errors.AmbiguousSession("'s' fits 20000 sessions.", many, "Name one."))
+    lines = talk.getvalue().decode().splitlines()
+    assert lines[1] == "  s1" and lines[CANDIDATES] == f"  s{CANDIDATES}"
+    assert lines[CANDIDATES + 1 :] == [f"  … and {20_000 - CANDIDATES:,} more", "  Name one."]
 
 
 def test_a_full_disk_is_said_where_it_can_be_said() -> None:

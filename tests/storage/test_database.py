@@ -76,6 +76,43 @@ def test_an_empty_file_is_a_store_without_sessions(tmp_path: Path) -> None:
     store.close()
 
 
+def test_the_log_of_an_empty_file_is_kept(hermes_file: HermesFile, tmp_path: Path) -> None:
+    """SQLite would delete it, even on a connection that may only read."""
+    hermes_file.talk(hermes_file.session("a"), "hello")
+    path = tmp_path / "emptied.db"
+    path.touch()
+    log = Path(f"{path}-wal")
+    log.write_bytes(Path(f"{hermes_file.path}-wal").read_bytes())
+    before = digest(log)
+    with pytest.raises(StoreDamaged, match=r"emptied\.db-wal"):
+        open_store(path)
+    assert digest(log) == before
+
+
+KILLED_WRITER = """
+import os, sys
+import apsw
+connection = apsw.Connection(sys.argv[1])
+connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+connection.execute("PRAGMA cache_size = 1").fetchall()
+connection.execute("BEGIN")
+connection.execute("UPDATE messages SET content = content || hex(randomblob(2000))")
+os._exit(9)
+"""
+
+
+def test_a_change_that_was_cut_off_is_neither_read_nor_called_damage(hermes_file: HermesFile) -> None:
+    """Only who may write can take it back; what is in the file meanwhile is torn."""
+    hermes_file.talk(hermes_file.session("a"), *map(str, range(200)))
+    hermes_file.close()
+    subprocess.run([sys.executable, "-c", KILLED_WRITER, hermes_file.path], check=False)
+    assert Path(f"{hermes_file.path}-journal").stat().st_size
+    before = digest(hermes_file.path)
+    with pytest.raises(StoreUnreadable, match="-journal"):
+        open_store(hermes_file.path)
+    assert digest(hermes_file.path) == before
+
+
 def test_another_programs_database_is_no_session_store(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with apsw.Connection(str(path)) as other:

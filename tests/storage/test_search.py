@@ -9,7 +9,7 @@ import pytest
 
 from hermes_sessions.model import ConversationHits, SearchResult
 from hermes_sessions.storage import Store, open_store
-from hermes_sessions.storage.search import COUNTED_HITS
+from hermes_sessions.storage.search import COUNTED_HITS, GLIMPSE_ROWS
 from tests.builders import NOW, HermesFile
 
 
@@ -108,6 +108,8 @@ def test_punctuation_is_text_and_never_an_operator(any_layout: HermesFile) -> No
 def test_whatever_is_typed_is_answered(hermes_file: HermesFile, query: str) -> None:
     store = one_each(hermes_file, a="some text 50% _x_ 'quoted' \\ ;")
     assert isinstance(search(store, query), SearchResult)
+    for text in (query, f"é {query} é", f"{query} 数 x"):
+        assert not search(store, text).notice, "an index that is there was asked something it does not understand"
     store.close()
 
 
@@ -133,6 +135,52 @@ def test_composed_and_decomposed_text_is_the_same(hermes_file: HermesFile) -> No
     store.close()
 
 
+def test_what_stands_inside_of_words_is_found_after_what_begins_them(any_layout: HermesFile) -> None:
+    """#54242: a Latin word glued to Chinese, and every other piece of a word."""
+    texts = {"whole": "login please", "inside": "getUserLogin()", "glued": "修改login服务端", "other": "log in"}
+    any_layout.tool_call(any_layout.session("tool"), "try_login", {}, "done")
+    store = one_each(any_layout, **texts, thai="ภาษาไทยไม่มีวรรค")
+    assert found(store, "login")[:2] == ["whole", "tool"]
+    assert sorted(found(store, "login")) == ["glued", "inside", "tool", "whole"]
+    assert found(store, "serlog") == ["inside"] == found(store, "serlog ")
+    assert found(store, "ไทย") == ["thai"]
+    ranked = search(store, "login", order="relevance")
+    assert {hits.conversation.id for hits in ranked.conversations} == {"glued", "inside", "tool", "whole"}
+    store.close()
+
+
+def test_what_hermes_stores_as_json_is_found_as_it_is_read(any_layout: HermesFile) -> None:
+    """Parts of a message with images, and tool calls, hold other letters than ASCII as escapes."""
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    said = [{"type": "text", "text": "看看这个图片里的错误 Привет résumé-file C:\\srv\\x"}, picture]
+    any_layout.message(any_layout.session("parts"), "user", said)
+    any_layout.tool_call(any_layout.session("called"), "write_file", {"path": "D:\\项目\\测试报告.txt"}, "ok")
+    for number in range(GLIMPSE_ROWS):
+        any_layout.message(any_layout.session(f"s{number}"), "user", "newer")
+    store = open_store(any_layout.path)
+    for query in ("图片里的", "图片", "看", "привет", "Прив", "résumé-file", "C:\\srv\\x", "srv\\x", "这个 Привет"):
+        assert found(store, query) == ["parts"], query
+    for query in ("测试报告", "测试", "D:\\项目", "报告.txt"):
+        assert found(store, query) == ["called"], query
+    store.close()
+
+
+def test_accents_are_folded_whichever_index_answers(any_layout: HermesFile) -> None:
+    store = one_each(any_layout, a="a naïve-test of crème-brûlée", b="Straße", c="STRASSE", d="a naive-test")
+    assert found(store, "naïve of") == ["a"] and not search(store, "naïve of").notice
+    assert sorted(found(store, "naive-test")) == ["a", "d"]
+    assert found(store, "creme-brulee") == ["a"]
+    assert sorted(found(store, "straße")) == ["b", "c"] == sorted(found(store, "Strasse"))
+    store.close()
+
+
+def test_a_word_behind_an_underscore_is_found_in_the_newest_messages(hermes_file: HermesFile) -> None:
+    """They are read before a slow index is asked; both must mean the same by a word."""
+    store = one_each(hermes_file, older="search", newer="web_search")
+    assert found(store, "sear") == ["newer", "older"]
+    store.close()
+
+
 def test_tools_are_found_by_name_and_by_what_they_were_asked(hermes_file: HermesFile) -> None:
     """#52651, #16866: only message text was indexed."""
     hermes_file.tool_call(hermes_file.session("b"), "web_search", {"path": "config.yaml", "q": "größe"}, "nothing")
@@ -152,6 +200,17 @@ def test_rewound_messages_are_not_found_and_compacted_ones_are_found_once(hermes
     store = open_store(hermes_file.path)
     assert found(store, "secretplan") == [] == found(store, "秘密")
     assert only(store, "zebra").hit_count == 1
+    store.close()
+
+
+def test_a_hit_in_a_copy_is_a_hit_in_what_it_repeats(hermes_file: HermesFile) -> None:
+    """Compaction writes the newest messages again; a transcript shows the first of each."""
+    first, _ = hermes_file.talk(hermes_file.session("a"), "the zebra plan", "yes")
+    hermes_file.compact_in_place("a", tail=2)
+    store = open_store(hermes_file.path)
+    hits = only(store, "zebra")
+    assert hits.hit_count == 1 and [hit.message_id for hit in hits.hits] == [first]
+    assert first in [stub.id for stub in store.messages.outline(hits.conversation)]
     store.close()
 
 
@@ -243,7 +302,10 @@ def test_without_an_index_messages_are_read_and_that_is_said(hermes_file: Hermes
     store = open_store(hermes_file.path)
     assert found(store, "keep") == ["a"]
     assert found(store, "unicode") == ["c"]
+    assert found(store, "还有") == ["b"] == found(store, "还有我")
     assert search(store, "keep ").notice
+    ranked = search(store, "keep", order="relevance")
+    assert [hits.conversation.id for hits in ranked.conversations] == ["a"] and ranked.notice
     store.close()
 
 

@@ -62,6 +62,7 @@ async def settle(pilot: Pilot[BrowseResult]) -> None:
             and not screen.costs.waiting
             and screen.messages._built.is_set()
             and not screen.messages.waiting
+            and not screen.messages.view._reading.transcript.inexact
         )
 
     await pilot.pause()
