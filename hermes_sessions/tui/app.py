@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 from textual.worker import WorkerFailed
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from hermes_sessions.services.resuming import ResumePlan
 
 INTERRUPTED = 130
+
+COLLECT_AFTER = (700, 10, 30)
+"""Python's own limits, but three times as many for the oldest generation, which is collected in quiet moments."""
+
+QUIET_SECONDS = 0.5
+"""How long nobody may have touched a key before garbage is collected: Textual's lines of text form cycles, and going
+through those of many screens at once would make a key wait."""
 
 
 class BrowserApp(App[BrowseResult]):
@@ -55,6 +62,7 @@ class BrowserApp(App[BrowseResult]):
         self._setting = setting
         self._resume = resume
         self._environ = environ
+        self._touched = True
         for own in THEMES:
             self.register_theme(own)
         self.theme = first_theme
@@ -86,6 +94,13 @@ class BrowserApp(App[BrowseResult]):
         if not self.is_headless:
             terminal.watch(self)
         self.call_after_refresh(resume_collecting)
+        self._quiet = self.set_interval(QUIET_SECONDS, self._collect_garbage)
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.InputEvent):
+            self._touched = True
+            self._quiet.reset()
+        await super().on_event(event)
 
     def on_unmount(self) -> None:
         self._history.cancel_search()
@@ -146,6 +161,11 @@ class BrowserApp(App[BrowseResult]):
         way = await terminal.copy(self, clean(text), self._environ)
         self.notify(f"Copied to the {way}.", markup=False)
 
+    def _collect_garbage(self) -> None:
+        if self._touched and gc.isenabled():
+            self._touched = False
+            gc.collect()
+
     def _loop_fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if isinstance(error, Exception):
@@ -160,6 +180,7 @@ def resume_collecting() -> None:
     """Collect garbage again, if it was put off until the first screen; what has been made by now is here to stay."""
     if not gc.isenabled():
         gc.freeze()
+        gc.set_threshold(*COLLECT_AFTER)
         gc.enable()
 
 

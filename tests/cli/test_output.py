@@ -172,7 +172,7 @@ def test_an_error_is_a_line_and_a_hint() -> None:
 
 
 def test_of_very_many_candidates_the_newest_are_named() -> None:
-    row = Session("s", "cli", *[None] * 10, False, False, None, True)  # type: ignore[arg-type]
+    row = Session("s", "cli", None, None, None, None, None, None, None, None, None, None, False, False, None, True)
     many = [Conversation((row._replace(id=f"s{number}"),)) for number in range(1, 20_001)]
     output, _, talk = on_pipe()
     output.error(errors.AmbiguousSession("'s' fits 20000 sessions.", many, "Name one."))
