@@ -106,6 +106,15 @@ class History:
         """The conversation's messages in order, without their text."""
         return await self._screen.call(lambda store: store.messages.outline(conversation, rewound=rewound))
 
+    async def original(self, conversation: Conversation, message_id: int) -> int:
+        """The message that the transcript shows for this one: what a compaction copied stands where it was said."""
+
+        def read(store: Store) -> int:
+            copied = store.messages.copies(conversation).get(message_id)
+            return message_id if copied is None else copied.id
+
+        return await self._screen.call(read)
+
     async def messages(self, stubs: Iterable[MessageStub]) -> dict[int, Message]:
         """These messages with their text, by message id. One that was deleted since is missing."""
         ids = tuple(stub.id for stub in stubs)

@@ -194,6 +194,8 @@ class MessagePane(Vertical):
             self._stubs = await self._history.outline(conversation)
             await self._built.wait()
             at, words = _message_id(hits), _words(hits)
+            if at is not None and all(stub.id != at for stub in self._stubs):
+                at = await self._history.original(conversation, at)
             await self.view.show(conversation, self._stubs, self._history.messages, at=at, words=words)
         except SessionsError as error:
             self.post_message(self.Failed(error))

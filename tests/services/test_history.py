@@ -67,6 +67,15 @@ async def test_each_question_has_its_answer(history: History) -> None:
     assert (await history.costs("source", ["s4"])).total.sessions == 1
 
 
+async def test_a_copy_that_a_compaction_made_leads_to_what_it_repeats(hermes_file: HermesFile) -> None:
+    said = hermes_file.talk(hermes_file.session("a"), "one", "two")
+    summary = hermes_file.compact_in_place("a", tail=1)
+    with History(hermes_file.path, lambda: NOW) as history:
+        conversation = (await history.catalog()).by_session["a"]
+        assert await history.original(conversation, summary + 1) == said[1]
+        assert await history.original(conversation, said[0]) == said[0]
+
+
 async def test_a_change_is_noticed_once(history: History, hermes_file: HermesFile) -> None:
     await history.recent()
     assert not await history.changed()

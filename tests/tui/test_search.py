@@ -351,3 +351,17 @@ async def test_an_empty_beginning_of_an_answer_is_no_answer(store: Path, open_br
         await until(pilot, lambda: focus(pilot) is screen.messages.view)
         assert screen.messages.conversation is not None
         assert screen.messages.conversation.id == "s07"
+
+
+async def test_a_hit_in_a_copy_opens_at_what_was_copied(hermes_file: HermesFile, open_browser: OpenBrowser) -> None:
+    """In-place compaction writes the newest messages again; the transcript shows each once, where it was said."""
+    hermes_file.talk(hermes_file.session("a"), *(f"step {number}" for number in range(40)), "the needle")
+    hermes_file.compact_in_place("a", tail=1)
+    hermes_file.talk("a", *(f"later {number}" for number in range(40)))
+    async with open_browser(hermes_file.path).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", *"needle", "enter")
+        await until(pilot, lambda: focus(pilot) is browser(pilot).messages.view)
+        message = browser(pilot).messages.view.current_message
+        assert message is not None
+        assert message.text == "the needle"
