@@ -56,7 +56,7 @@ def diagnose(path: str | os.PathLike[str], *, clock: Callable[[], float]) -> Dia
     """
     path = Path(path)
     found = Diagnosis(str(path), apsw.sqlite_lib_version(), None, None, "unknown", tuple(_file_checks(path)))
-    if not found.healthy:
+    if found.checks[0].status != "ok":
         return found
     try:
         with closing(Database(path)) as database:
@@ -88,7 +88,8 @@ def _file_checks(path: Path) -> Iterator[Check]:
         yield Check("file", "fail", f"It is {what}.", "Name the file itself, usually state.db, with --db.")
         return
     if status.st_size == 0 and _size(path, "-wal") == 0:
-        yield Check("file", "fail", "It is empty: 0 bytes.", "If Hermes has used it before, put a backup in its place.")
+        detail = "It is empty: nothing was written to it yet."
+        yield Check("file", "warn", detail, "If Hermes has used it before, put a backup in its place.")
         return
     yield Check("file", "ok", f"{status.st_size:,} bytes.")
     if os.name != "posix":

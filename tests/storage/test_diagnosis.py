@@ -76,11 +76,21 @@ def test_the_layout_is_told_by_what_is_there(tmp_path: Path, version: int, layou
     assert found.healthy
 
 
+def test_an_empty_file_is_a_store_to_come(tmp_path: Path) -> None:
+    """As every other command takes it: no sessions yet. A log beside it would hold some."""
+    path = tmp_path / "state.db"
+    path.touch()
+    (check,) = look(path).checks
+    assert (check.name, check.status) == ("file", "warn")
+    Path(f"{path}-wal").write_bytes(b"x" * 100)
+    assert not look(path).healthy
+
+
 def test_what_is_no_store_fails_with_advice(tmp_path: Path, hermes_file: HermesFile) -> None:
     fill(hermes_file)
     hermes_file.close()
     whole = hermes_file.path.read_bytes()
-    contents = {"zero": b"", "text": b"x" * 100, "half": whole[: len(whole) // 2], "page": whole[:4096]}
+    contents = {"text": b"x" * 100, "half": whole[: len(whole) // 2], "page": whole[:4096]}
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "directory").mkdir()
