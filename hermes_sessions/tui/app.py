@@ -62,7 +62,7 @@ class BrowserApp(App[BrowseResult]):
         self._setting = setting
         self._resume = resume
         self._environ = environ
-        self._touched = True
+        self._touched = self._untidy = True
         for own in THEMES:
             self.register_theme(own)
         self.theme = first_theme
@@ -94,12 +94,11 @@ class BrowserApp(App[BrowseResult]):
         if not self.is_headless:
             terminal.watch(self)
         self.call_after_refresh(resume_collecting)
-        self._quiet = self.set_interval(QUIET_SECONDS, self._collect_garbage)
+        self.set_interval(QUIET_SECONDS, self._tidy_when_quiet)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.InputEvent):
-            self._touched = True
-            self._quiet.reset()
+            self._touched = self._untidy = True
         await super().on_event(event)
 
     def on_unmount(self) -> None:
@@ -161,9 +160,11 @@ class BrowserApp(App[BrowseResult]):
         way = await terminal.copy(self, clean(text), self._environ)
         self.notify(f"Copied to the {way}.", markup=False)
 
-    def _collect_garbage(self) -> None:
-        if self._touched and gc.isenabled():
+    def _tidy_when_quiet(self) -> None:
+        if self._touched:
             self._touched = False
+        elif self._untidy and gc.isenabled():
+            self._untidy = False
             gc.collect()
 
     def _loop_fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
