@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 
-COLLECT_AFTER = (700, 10, 30)
-"""Python's own limits, but three times as many for the oldest generation, which is collected in quiet moments."""
+COLLECT_AFTER = (700, 10, 1_000)
+"""Python's own limits, but the oldest generation is left to quiet moments: Textual's lines of text form cycles, and
+going through those of many screens in the middle of one makes a key wait."""
 
 QUIET_SECONDS = 0.5
-"""How long nobody may have touched a key before garbage is collected: Textual's lines of text form cycles, and going
-through those of many screens at once would make a key wait."""
+"""How long nobody may have touched a key before garbage is collected."""
+
+LONGEST_WAIT = 40
+"""Such times after which it is collected all the same, whoever types, and though nobody did: the store moves, too."""
 
 
 class BrowserApp(App[BrowseResult]):
@@ -63,6 +66,7 @@ class BrowserApp(App[BrowseResult]):
         self._resume = resume
         self._environ = environ
         self._touched = self._untidy = True
+        self._waits = 0
         for own in THEMES:
             self.register_theme(own)
         self.theme = first_theme
@@ -161,10 +165,12 @@ class BrowserApp(App[BrowseResult]):
         self.notify(f"Copied to the {way}.", markup=False)
 
     def _tidy_when_quiet(self) -> None:
-        if self._touched:
+        self._waits += 1
+        if self._touched and self._waits < LONGEST_WAIT:
             self._touched = False
-        elif self._untidy and gc.isenabled():
+        elif (self._untidy or self._waits >= LONGEST_WAIT) and gc.isenabled():
             self._untidy = False
+            self._waits = 0
             gc.collect()
 
     def _loop_fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
