@@ -93,7 +93,7 @@ class BrowserScreen(Screen[None]):
         # Textual would add the classes for the size after the first frame.
         wide = "-wide" if size.width >= WIDE_COLUMNS else "-narrow"
         tall = "-tall" if size.height >= TALL_ROWS else "-short"
-        super().__init__(classes=f"-front-list {wide} {tall}")
+        super().__init__(classes=f"{wide} {tall}{' -front-list' if wide == '-narrow' else ''}")
         self._history = history
         self._setting = setting
         self._store = StoreFollower(history, self._take, self._fail, setting.stopwatch, setting.poll_seconds)
@@ -124,6 +124,7 @@ class BrowserScreen(Screen[None]):
         self.call_after_refresh(self._follow_store)  # reading all of a big store would hold up the first screen
 
     def on_resize(self, event: events.Resize) -> None:
+        self._mark_front()
         small = event.size.width < MIN_COLUMNS or event.size.height < MIN_ROWS
         self.set_class(small, "-small")
         if small:
@@ -137,8 +138,18 @@ class BrowserScreen(Screen[None]):
         if self.is_mounted:
             self.costs.large = self.large_costs
 
-    def watch_front(self, before: Front, now: Front) -> None:
-        self.update_classes({f"-front-{before}": False, f"-front-{now}": True})
+    def watch_front(self) -> None:
+        self._mark_front()
+
+    def watch_zoomed(self) -> None:
+        self._mark_front()
+
+    def _mark_front(self) -> None:
+        """Tell the style sheet which pane is in front, where one is shown at a time. Elsewhere that changes nothing on
+        the screen, but every widget would be styled anew."""
+        alone = self.zoomed or self.size.width < WIDE_COLUMNS
+        for front in FRONTS:
+            self.set_class(alone and front == self.front, f"-front-{front}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing here do not work, so that nobody is told of them."""
