@@ -94,6 +94,7 @@ class BrowserScreen(Screen[None]):
         wide = "-wide" if size.width >= WIDE_COLUMNS else "-narrow"
         tall = "-tall" if size.height >= TALL_ROWS else "-short"
         super().__init__(classes=f"{wide} {tall}{' -front-list' if wide == '-narrow' else ''}")
+        self._columns = size.width
         self._history = history
         self._setting = setting
         self._store = StoreFollower(history, self._take, self._fail, setting.stopwatch, setting.poll_seconds)
@@ -124,6 +125,7 @@ class BrowserScreen(Screen[None]):
         self.call_after_refresh(self._follow_store)  # reading all of a big store would hold up the first screen
 
     def on_resize(self, event: events.Resize) -> None:
+        self._columns = event.size.width
         self._mark_front()
         small = event.size.width < MIN_COLUMNS or event.size.height < MIN_ROWS
         self.set_class(small, "-small")
@@ -147,7 +149,7 @@ class BrowserScreen(Screen[None]):
     def _mark_front(self) -> None:
         """Tell the style sheet which pane is in front, where one is shown at a time. Elsewhere that changes nothing on
         the screen, but every widget would be styled anew."""
-        alone = self.zoomed or self.size.width < WIDE_COLUMNS
+        alone = self.zoomed or self._columns < WIDE_COLUMNS
         for front in FRONTS:
             self.set_class(alone and front == self.front, f"-front-{front}")
 
