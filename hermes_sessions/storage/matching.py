@@ -26,12 +26,6 @@ def fold(text: str) -> str:
     return _MARKS.sub("", unicodedata.normalize("NFD", text.casefold()))
 
 
-def contains(text: str, folded_terms: Sequence[str]) -> bool:
-    """True when every term is somewhere in the text."""
-    folded = fold(text)
-    return all(term in folded for term in folded_terms)
-
-
 def locate(text: str, folded_terms: Sequence[str]) -> list[tuple[int, int]]:
     """Offsets of all matches in the text as it is, in order and without overlaps."""
     folded, origin = _folded_with_origin(text)
