@@ -19,8 +19,8 @@ from pathlib import Path
 from hermes_sessions.services.demo_history import talks
 from hermes_sessions.services.demo_history.billing import ROUTES, usages
 from hermes_sessions.services.demo_history.script import Talk, seconds
-from hermes_sessions.storage.entries import NewMessage
-from hermes_sessions.storage.owner import OwnerStore, create_store
+from hermes_sessions.storage.writing.entries import NewMessage, Usage
+from hermes_sessions.storage.writing.owner import OwnerStore, create_store
 
 HOME = "/home/mara"
 SYSTEM_PROMPT = "You are Hermes, an agent that helps Mara with her work and her household."
@@ -98,25 +98,25 @@ class _Telling:
                 continue
             yield moment, partial(self._say, message)
             if message.role == "assistant":
-                yield moment, partial(OwnerStore.record_usage, session_id=self._id, usage=next(used))
+                yield moment, partial(self._pay, next(used))
         if "title" in facts:
             title = facts["title"].replace("{weekday}", time.strftime("%A", time.gmtime(self._started)))
-            yield self._started + 20, partial(OwnerStore.set_title, session_id=self._id, title=title)
+            yield self._started + 20, partial(self._name, title)
         if "end" in facts:
             reason, delay = facts["end"].split(" +")
             ended = (self._times or [self._started])[-1] + seconds(delay)
-            yield ended, partial(OwnerStore.end_session, session_id=self._id, reason=reason)
+            yield ended, partial(self._end, reason)
             if "archived" in facts:
-                yield ended + 1, partial(OwnerStore.archive, session_id=self._id)
+                yield ended + 1, self._archive
 
     def _begin(self, store: OwnerStore) -> None:
         facts, parent = self._facts, self._parent
         if parent and "continues" in facts:
-            store.compress(parent._id, self._id)
+            store.lineage.compress(parent._id, self._id)
         elif parent and "branches" in facts:
-            store.branch(parent._id, self._id)
+            store.lineage.branch(parent._id, self._id)
         else:
-            store.create_session(
+            store.sessions.create(
                 self._id,
                 source=facts.get("source", "subagent"),
                 model=facts["model"],
@@ -128,13 +128,25 @@ class _Telling:
             )
 
     def _say(self, message: NewMessage, store: OwnerStore) -> None:
-        message_id = store.append_message(self._id, message)
+        message_id = store.messages.append(self._id, message)
         if message.role == "user":
             self._asked = message_id
 
+    def _pay(self, usage: Usage, store: OwnerStore) -> None:
+        store.usage.add(self._id, usage)
+
+    def _name(self, title: str, store: OwnerStore) -> None:
+        store.sessions.set_title(self._id, title)
+
+    def _end(self, reason: str, store: OwnerStore) -> None:
+        store.sessions.end(self._id, reason)
+
+    def _archive(self, store: OwnerStore) -> None:
+        store.sessions.archive(self._id)
+
     def _rewind(self, store: OwnerStore) -> None:
         assert self._asked is not None
-        store.rewind(self._id, self._asked)
+        store.messages.rewind(self._id, self._asked)
 
 
 def _session_id(key: str, facts: dict[str, str], started: float) -> str:

@@ -15,8 +15,9 @@ from hermes_sessions.errors import FileExists
 from hermes_sessions.services.demo import demo_home, write_demo
 from hermes_sessions.services.demo_history import talks
 from hermes_sessions.services.demo_history.script import read, seconds
-from hermes_sessions.storage import open_store, schema
+from hermes_sessions.storage import open_store
 from hermes_sessions.storage.database import Database
+from hermes_sessions.storage.writing import schema
 from tests.builders import NOW
 
 TABLES = ("sessions", "messages", "state_meta", "schema_version", "messages_fts", "messages_fts_trigram")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hermes_sessions.model import Tokens
-from hermes_sessions.storage.entries import NewMessage, Usage
+from hermes_sessions.storage.writing.entries import NewMessage, Usage
 
 CHARACTERS_A_TOKEN = 3.6
 SYSTEM_TOKENS = 36_000

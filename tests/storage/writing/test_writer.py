@@ -14,10 +14,10 @@ import apsw
 import pytest
 
 from hermes_sessions.errors import SessionsError, StoreBusy
-from hermes_sessions.storage import schema
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.owner import create_store
-from hermes_sessions.storage.writing import LONGEST_WAIT_SECONDS, SHORTEST_WAIT_SECONDS, Writer
+from hermes_sessions.storage.writing import schema
+from hermes_sessions.storage.writing.owner import create_store
+from hermes_sessions.storage.writing.writer import LONGEST_WAIT_SECONDS, SHORTEST_WAIT_SECONDS, Writer
 
 HOLD_THE_LOCK = """
 import sys, apsw
@@ -32,13 +32,13 @@ print("released", flush=True)
 APPEND_FOR_EVER = """
 import sys
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.entries import NewMessage
-from hermes_sessions.storage.owner import OwnerStore
+from hermes_sessions.storage.writing.entries import NewMessage
+from hermes_sessions.storage.writing.owner import OwnerStore
 store = OwnerStore(Database(sys.argv[1], "owner"))
 number = 0
 while True:
     number += 1
-    print(store.append_message("s", NewMessage("user", f"message {number} " + "x" * (number % 700))), flush=True)
+    print(store.messages.append("s", NewMessage("user", f"message {number} " + "x" * (number % 700))), flush=True)
 """
 
 

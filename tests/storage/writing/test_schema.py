@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from hermes_sessions.errors import StoreDamaged
-from hermes_sessions.storage import schema
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.entries import NewMessage
-from hermes_sessions.storage.owner import OwnerStore, create_store
+from hermes_sessions.storage.writing import schema
+from hermes_sessions.storage.writing.entries import NewMessage
+from hermes_sessions.storage.writing.owner import OwnerStore, create_store
 from tests.builders import HermesFile
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "terminal", "arguments": '{"command": "ls"}'}}
@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(path: Path, clock: Callable[[], float]) -> Iterator[OwnerStore]:
     store = create_store(path, clock=clock)
-    store.create_session("s", source="cli")
+    store.sessions.create("s", source="cli")
     yield store
     store.close()
 
@@ -88,10 +88,10 @@ def test_two_new_stores_are_equal(store: OwnerStore, tmp_path: Path) -> None:
 
 
 def test_both_indexes_hold_content_tool_name_and_calls(store: OwnerStore, database: Database) -> None:
-    store.append_message("s", NewMessage("user", "where is the parser"))
-    store.append_message("s", NewMessage("assistant", "looking", tool_calls=[CALL]))
-    store.append_message("s", NewMessage("tool", "parser.py", tool_call_id="call_1", tool_name="terminal"))
-    store.append_message("s", NewMessage("assistant"))
+    store.messages.append("s", NewMessage("user", "where is the parser"))
+    store.messages.append("s", NewMessage("assistant", "looking", tool_calls=[CALL]))
+    store.messages.append("s", NewMessage("tool", "parser.py", tool_call_id="call_1", tool_name="terminal"))
+    store.messages.append("s", NewMessage("assistant"))
     assert indexed(database) == indexed(database, "messages_fts_trigram")
     assert [text for _, text in indexed(database)] == [
         "where is the parser  ",
@@ -118,7 +118,7 @@ def test_the_index_follows_inserts_updates_and_deletes(store: OwnerStore, databa
         "\x00",
     ]
     for content in contents:
-        store.append_message("s", NewMessage("user", content))
+        store.messages.append("s", NewMessage("user", content))
     schema.check_index(database)
     database.execute("UPDATE messages SET content = 'second words' WHERE id = 1")
     database.execute("UPDATE messages SET tool_name = 'grep', tool_calls = '[]' WHERE id = 3")
@@ -137,7 +137,7 @@ def test_the_index_follows_inserts_updates_and_deletes(store: OwnerStore, databa
 
 
 def test_a_damaged_index_is_noticed(store: OwnerStore, database: Database) -> None:
-    store.append_message("s", NewMessage("user", "some words"))
+    store.messages.append("s", NewMessage("user", "some words"))
     database.execute("UPDATE messages_fts_trigram_content SET c0 = 'other words'")
     with pytest.raises(StoreDamaged):
         schema.check_index(database)
@@ -147,7 +147,7 @@ def test_a_damaged_index_is_noticed(store: OwnerStore, database: Database) -> No
 def test_an_update_of_what_is_not_indexed_leaves_the_index_alone(
     store: OwnerStore, database: Database, change: str
 ) -> None:
-    store.append_message("s", NewMessage("user", "some words"))
+    store.messages.append("s", NewMessage("user", "some words"))
     tables = [f"{table}_data" for table in schema.FTS_TABLES]
     before = [database.rows(f"SELECT * FROM {table}") for table in tables]
     database.execute(f"UPDATE messages SET {change}")
@@ -158,7 +158,7 @@ def test_an_update_of_what_is_not_indexed_leaves_the_index_alone(
 
 def test_the_mark_of_a_list_of_parts_is_not_indexed(store: OwnerStore, database: Database) -> None:
     """SQLite 3.40 and 3.54 read past a NUL differently, so that one damages what the other indexed."""
-    store.append_message("s", NewMessage("user", PHOTO))
+    store.messages.append("s", NewMessage("user", PHOTO))
     assert str(database.value("SELECT content FROM messages")).startswith("\x00json:[")
     for table in schema.FTS_TABLES:
         assert str(indexed(database, table)[0][1]).startswith("json:[")
