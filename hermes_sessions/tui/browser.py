@@ -284,7 +284,9 @@ class BrowserScreen(Screen[None]):
 
     @on(events.DescendantFocus)
     def _focus_moved(self, event: events.DescendantFocus) -> None:
-        self.set_class(event.widget is self.search_bar.input, "-typing")
+        typing = event.widget is self.search_bar.input
+        self.search_bar.set_class(typing, "-typing")
+        self.sessions.remote = typing
         if (front := FRONT_OF_WIDGET.get(event.widget.id or "")) is not None:
             self._to_front(front)
 

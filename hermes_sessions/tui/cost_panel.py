@@ -6,10 +6,8 @@ It asks for sums as the list stands still, and scrolls. What the lines say is `t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import work
 from textual.geometry import Size
 from textual.message import Message as TextualMessage
@@ -23,9 +21,22 @@ from hermes_sessions.model import CostSummary
 from hermes_sessions.services.history import History
 from hermes_sessions.tui.cost_lines import COMPACT, TABLES, Line, compact_lines, table_lines
 from hermes_sessions.tui.keys import bindings
+from hermes_sessions.tui.looks import Looks
 
 ASK_AFTER_SECONDS = 0.15
 """How long the list must stand still before its cost is asked for."""
+
+_LOOKS = {
+    "text": "$foreground",
+    "strong": "$foreground bold",
+    "muted": "$muted",
+    "actual": "$money-actual",
+    "estimated": "$money-estimated",
+    "included": "$money-included",
+    "unpriced": "$money-unpriced",
+    "bar": "$bar",
+    "tab": "$rule-focus bold reverse",
+}
 
 
 class CostPanel(ScrollView, can_focus=True):
@@ -33,17 +44,6 @@ class CostPanel(ScrollView, can_focus=True):
 
     ALLOW_SELECT = False
     BINDINGS = bindings("costs")
-    COMPONENT_CLASSES: ClassVar = {
-        "cost--text",
-        "cost--strong",
-        "cost--muted",
-        "cost--actual",
-        "cost--estimated",
-        "cost--included",
-        "cost--unpriced",
-        "cost--bar",
-        "cost--tab",
-    }
 
     class Failed(TextualMessage):
         """The store could not sum."""
@@ -64,6 +64,7 @@ class CostPanel(ScrollView, can_focus=True):
         self._fresh: set[str] = set()
         self._timer: Timer | None = None
         self._lines: list[Line] = []
+        self._looks = Looks(self, _LOOKS)
         self.waiting = False
         """Whether the sums of what is listed are still on their way."""
 
@@ -81,6 +82,10 @@ class CostPanel(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         self._draw()
 
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._looks.forget()
+
     def watch_large(self) -> None:
         self.scroll_to(y=0, animate=False, force=True)
         self._ask_soon()
@@ -95,8 +100,8 @@ class CostPanel(ScrollView, can_focus=True):
         y += self.scroll_offset.y
         width = self.scrollable_content_region.width
         line = self._lines[y] if y < len(self._lines) else []
-        segments = [Segment(text, self._style(kind)) for text, kind in line]
-        return Strip(segments).crop_extend(0, width, self._style("text"))
+        segments = [Segment(text, self._looks[kind]) for text, kind in line]
+        return Strip(segments).crop_extend(0, width, self._looks["text"])
 
     def action_turn(self, step: int) -> None:
         self.table = TABLES[(TABLES.index(self.table) + step) % len(TABLES)]
@@ -140,9 +145,6 @@ class CostPanel(ScrollView, can_focus=True):
             self.post_message(self.Failed(error))
         self.waiting = False
         self._draw()
-
-    def _style(self, kind: str) -> Style:
-        return self.get_component_rich_style(f"cost--{kind}")
 
     def _draw(self) -> None:
         width = self.scrollable_content_region.width

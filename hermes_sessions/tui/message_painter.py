@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -14,6 +14,7 @@ from textual.widget import Widget
 from hermes_sessions.model import MessageStub
 from hermes_sessions.text import cell_width, fit
 from hermes_sessions.tui.line_styles import Run
+from hermes_sessions.tui.looks import Looks
 from hermes_sessions.tui.openings import role_look
 from hermes_sessions.tui.transcript import Line, Mark
 
@@ -21,42 +22,39 @@ GUTTER = 2
 """Cells in front of every line: the bar of the role, and a blank."""
 
 CUT = "…"
-PREFIX = "message-view--"
 SELECTED = "selected"
 
-_LOOKS = (
-    *("user", "assistant", "tool", "system", "prompt", "cursor", "undone", "result", "reasoning", "argument"),
-    *("divider", "muted", "glimpse", "note", "error", "heading", "strong", "code", "block", "fence", "quote"),
-    *("rule", "bullet", "link", "added", "removed", "place", "hit", "found"),
-)
-STYLES = """
-MessageView {
-    overflow-x: hidden;
-    overflow-y: scroll;
-    scrollbar-size-vertical: 1;
-    & > .message-view--user { color: $role-user; }
-    & > .message-view--assistant { color: $role-assistant; }
-    & > .message-view--tool { color: $role-tool; }
-    & > .message-view--system { color: $role-system; }
-    & > .message-view--prompt { background: $panel; }
-    & > .message-view--cursor { text-style: bold; }
-    & > .message-view--undone, & > .message-view--muted, & > .message-view--glimpse, & > .message-view--note,
-    & > .message-view--reasoning, & > .message-view--divider, & > .message-view--quote { color: $muted; }
-    & > .message-view--note, & > .message-view--reasoning, & > .message-view--quote { text-style: italic; }
-    & > .message-view--rule { color: $rule; }
-    & > .message-view--error, & > .message-view--removed { color: $diff-removed; }
-    & > .message-view--error, & > .message-view--strong, & > .message-view--heading { text-style: bold; }
-    & > .message-view--heading, & > .message-view--bullet { color: $heading; }
-    & > .message-view--code, & > .message-view--block { background: $code; }
-    & > .message-view--fence { color: $muted; background: $code; }
-    & > .message-view--link { color: $link; text-style: underline; }
-    & > .message-view--added { color: $diff-added; }
-    & > .message-view--place { color: $diff-place; }
-    & > .message-view--hit { background: $hit; color: $hit-text; text-style: $hit-style; }
-    & > .message-view--found { background: $hit-current; color: $hit-current-text; text-style: bold; }
+LOOKS = {
+    "user": "$role-user",
+    "assistant": "$role-assistant",
+    "tool": "$role-tool",
+    "system": "$role-system",
+    "prompt": "on $panel",
+    "cursor": "bold",
+    "undone": "$muted",
+    "muted": "$muted",
+    "glimpse": "$muted",
+    "divider": "$muted",
+    "note": "$muted italic",
+    "reasoning": "$muted italic",
+    "quote": "$muted italic",
+    "rule": "$rule",
+    "error": "$diff-removed bold",
+    "strong": "bold",
+    "heading": "$heading bold",
+    "bullet": "$heading",
+    "code": "on $code",
+    "block": "on $code",
+    "fence": "$muted on $code",
+    "link": "$link underline",
+    "added": "$diff-added",
+    "removed": "$diff-removed",
+    "place": "$diff-place",
+    "result": "",
+    "argument": "",
+    "hit": "$hit-text $hit-style on $hit",
+    "found": "$hit-current-text bold on $hit-current",
 }
-"""
-"""The stylesheet of a `MessageView`; the colours are roles of the theme."""
 
 _BARS = {"user": "▌", "tool": "┆"}
 _CURSOR_BAR = "┃"
@@ -75,33 +73,19 @@ class Look(NamedTuple):
 
 
 class MessagePainter:
-    """Draws the lines of a `MessageView` in the colours that its stylesheet gives to the component classes."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {PREFIX + look for look in _LOOKS}
+    """Draws the lines of a `MessageView`."""
 
     def __init__(self, view: Widget) -> None:
         self._view = view
-        self._styles: dict[str, Style] = {}
-
-    def forget_styles(self) -> None:
-        """Ask for the colours again, since the theme has changed."""
-        self._styles.clear()
-
-    def style(self, look: str = "") -> Style:
-        """Return the style of a look: names with blanks between, later ones on top of earlier ones."""
-        style = self._styles.get(look)
-        if style is None:
-            style = self._view.get_visual_style(*(PREFIX + name for name in look.split())).rich_style
-            self._styles[look] = style
-        return style
+        self.looks = Looks(view, LOOKS)
 
     def blank(self, width: int) -> Strip:
         """Return a line with nothing on it."""
-        return Strip.blank(width, self.style())
+        return Strip.blank(width, self.looks[""])
 
     def words(self, words: str, width: int) -> Strip:
         """Return a line with something said in place of messages."""
-        return Strip([Segment(" " * GUTTER + words, self.style("muted"))]).crop_extend(0, width, self.style())
+        return Strip([Segment(" " * GUTTER + words, self.looks["muted"])]).crop_extend(0, width, self.looks[""])
 
     def strip(self, line: Line, stub: MessageStub, width: int, look: Look, key: int) -> Strip:
         """Return a line of a message, `width` cells wide. `key` is the y that a selection names the line by."""
@@ -137,7 +121,7 @@ class MessagePainter:
             gutter = _marked(gutter, [0], start, stop, SELECTED)
             runs = _marked(runs, _columns(runs), start - GUTTER, stop - GUTTER, SELECTED)
         last = runs[-1].look.split() if runs else []
-        filler = self.style(f"{ground} block" if "block" in last or "fence" in last else ground)
+        filler = self.looks[f"{ground} block" if "block" in last or "fence" in last else ground]
         left_out, runs = _window(runs, look.shift, max(0, width - GUTTER))
         front = Strip(self._segments(gutter, ground)).apply_offsets(0, key)
         text = Strip(self._segments(runs, ground)).apply_offsets(GUTTER + left_out, key)
@@ -149,8 +133,8 @@ class MessagePainter:
     def _run_style(self, look: str) -> Style:
         plain = look.replace(SELECTED, "")
         if plain == look:
-            return self.style(look)
-        return self.style(plain) + self._view.screen.get_component_rich_style("screen--selection")
+            return self.looks[look]
+        return self.looks[plain] + self._view.screen.get_component_rich_style("screen--selection")
 
 
 def _columns(runs: Sequence[Run]) -> list[int]:

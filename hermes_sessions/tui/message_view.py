@@ -25,7 +25,7 @@ from hermes_sessions.tui.matcher import Matcher
 from hermes_sessions.tui.message_copy import text_between
 from hermes_sessions.tui.message_finder import MessageFinder, marks_of
 from hermes_sessions.tui.message_layout import Tools
-from hermes_sessions.tui.message_painter import GUTTER, STYLES, Look, MessagePainter
+from hermes_sessions.tui.message_painter import GUTTER, Look, MessagePainter
 from hermes_sessions.tui.reading import BATCH, Load, Reading
 from hermes_sessions.tui.transcript import Transcript, nearest
 from hermes_sessions.tui.viewport import LAST_ROW, Viewport
@@ -47,8 +47,13 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
     """A conversation, read like in a pager."""
 
     BINDINGS = bindings("messages")
-    COMPONENT_CLASSES = MessagePainter.COMPONENT_CLASSES
-    DEFAULT_CSS = STYLES
+    DEFAULT_CSS = """
+    MessageView {
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+    }
+    """
 
     class Opened(TextualMessage):
         """Another conversation is on the screen."""
@@ -173,7 +178,7 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         """Forget the colours of the theme before."""
         super().notify_style_update()
-        self._painter.forget_styles()
+        self._painter.looks.forget()
         self._strips.clear()
 
     def on_resize(self) -> None:

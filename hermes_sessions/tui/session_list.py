@@ -13,6 +13,7 @@ from collections.abc import Callable
 from textual import events, work
 from textual.geometry import Size
 from textual.message import Message as TextualMessage
+from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -35,7 +36,6 @@ class SessionList(ScrollView, can_focus=True):
 
     ALLOW_SELECT = False
     BINDINGS = bindings("list")
-    COMPONENT_CLASSES = RowPainter.COMPONENT_CLASSES
 
     class Highlighted(TextualMessage):
         """The cursor came to another conversation, or to none."""
@@ -67,6 +67,9 @@ class SessionList(ScrollView, can_focus=True):
         def __init__(self, error: SessionsError) -> None:
             super().__init__()
             self.error = error
+
+    remote: var[bool] = var(False, init=False)
+    """Whether the keys that move the cursor are typed in the search line."""
 
     def __init__(
         self, history: History, clock: Callable[[], float], directory: str | None = None, *, id: str | None = None
@@ -127,8 +130,19 @@ class SessionList(ScrollView, can_focus=True):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._painter.forget_styles()
+        self._painter.looks.forget()
         self._strips.clear()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        self._light_cursor()
+
+    def watch_remote(self) -> None:
+        self._light_cursor()
+
+    def _light_cursor(self) -> None:
+        self._painter.cursor = "cursor" if self.has_focus or self.remote else "blurred"
+        self._redraw()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

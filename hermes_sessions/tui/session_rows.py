@@ -18,6 +18,7 @@ from textual.widget import Widget
 from hermes_sessions.model import Conversation, ConversationHits, Money, Overview, SearchHit
 from hermes_sessions.services import wording
 from hermes_sessions.text import cell_width, clean, fit, one_line, pad, steady, wrap
+from hermes_sessions.tui.looks import Looks
 
 MARKS = {"complete": "✓", "interrupted": "◐", "error": "✗", "empty": "○"}
 LIVE_MARK = "●"
@@ -30,6 +31,28 @@ ROLE_LABELS = {"user": "you", "assistant": "agent", "tool": "tool", "system": "s
 LABEL_WIDTH = 6
 NEVER_BEFORE_HIT = 24
 """Cells of a snippet that may stand before its first match, so that the match is always seen."""
+
+_LOOKS = {
+    "cursor": "$cursor-style on $cursor",
+    "blurred": "$cursor-style on $cursor-blurred",
+    "title": "$foreground",
+    "preview": "$foreground italic",
+    "muted": "$muted",
+    "hit": "$hit-text $hit-style on $hit",
+    "complete": "$status-done",
+    "interrupted": "$status-interrupted",
+    "error": "$status-error",
+    "empty": "$status-empty",
+    "live": "$status-live bold",
+    "actual": "$money-actual",
+    "estimated": "$money-estimated",
+    "included": "$money-included",
+    "unpriced": "$money-unpriced",
+    "you": "$role-user",
+    "agent": "$role-assistant",
+    "tool": "$role-tool",
+    "system": "$role-system",
+}
 
 _SPACE = re.compile(r"\s+")
 
@@ -59,35 +82,11 @@ class Columns(NamedTuple):
 class RowPainter:
     """Draws rows in the styles of the widget it belongs to."""
 
-    COMPONENT_CLASSES = {  # noqa: RUF012 (Textual's name and type for it)
-        "row--cursor",
-        "row--title",
-        "row--preview",
-        "row--muted",
-        "row--hit",
-        "row--complete",
-        "row--interrupted",
-        "row--error",
-        "row--empty",
-        "row--live",
-        "row--actual",
-        "row--estimated",
-        "row--included",
-        "row--unpriced",
-        "row--you",
-        "row--agent",
-        "row--tool",
-        "row--system",
-    }
-
     def __init__(self, widget: Widget, clock: Callable[[], float]) -> None:
-        self._widget = widget
+        self.looks = Looks(widget, _LOOKS)
+        self.cursor = "blurred"
+        """The look of the row under the cursor: `cursor`, or `blurred` while the keys go elsewhere."""
         self._clock = clock
-        self._styles: dict[tuple[str, bool], Style] = {}
-
-    def forget_styles(self) -> None:
-        """Look every style up again: the theme or the focus has changed."""
-        self._styles.clear()
 
     def blank(self, width: int) -> Strip:
         """A line without text."""
@@ -135,16 +134,10 @@ class RowPainter:
         return Strip(segments).crop_extend(0, width, self._style("muted", selected))
 
     def _style(self, kind: str, selected: bool) -> Style:
-        key = (kind, selected)
-        if (style := self._styles.get(key)) is None:
-            style = self._widget.get_component_rich_style(f"row--{kind}")
-            if selected:
-                style = self._under_cursor(kind, style)
-            self._styles[key] = style
-        return style
-
-    def _under_cursor(self, kind: str, style: Style) -> Style:
-        cursor = self._widget.get_component_rich_style("row--cursor")
+        style = self.looks[kind]
+        if not selected:
+            return style
+        cursor = self.looks[self.cursor]
         if cursor.reverse:  # in one piece, whatever the colours of its texts
             return Style(reverse=True, bold=kind in ("title", "hit"), underline=style.underline)
         ground = None if kind == "hit" else cursor.bgcolor

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hermes_sessions.text import wrap
 from hermes_sessions.tui.line_styles import HIDDEN, Headline, SourceText, TextKind
-from hermes_sessions.tui.message_painter import PREFIX, MessagePainter
+from hermes_sessions.tui.message_painter import LOOKS
 
 MARKDOWN = st.text(st.sampled_from("ab #*_`~>-+@[]()|1.\n://https"), max_size=200)
 
@@ -30,9 +30,9 @@ def test_the_runs_of_a_line_are_the_line(text: str, kind: TextKind, width: int) 
 
 
 @given(MARKDOWN, st.sampled_from(["text", "reasoning", "result"]))
-def test_every_look_has_a_colour_in_the_stylesheet(text: str, kind: TextKind) -> None:
+def test_every_look_has_words_for_its_style(text: str, kind: TextKind) -> None:
     for look in looks(text, kind).values():
-        assert look == HIDDEN or {PREFIX + name for name in look.split()} <= MessagePainter.COMPONENT_CLASSES
+        assert look == HIDDEN or set(look.split()) <= LOOKS.keys()
 
 
 def drawn(text: str) -> str:
