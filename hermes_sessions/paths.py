@@ -50,6 +50,13 @@ def store_path(
     return _profile_home(_root_of(named, environ), profile, environ) / STORE_NAME
 
 
+def state_directory() -> Path:
+    """Return where this program keeps what it remembers between runs, never in Hermes' home; it need not exist."""
+    from platformdirs import user_state_path
+
+    return user_state_path("hermes-sessions", appauthor=False)
+
+
 def hermes_home(environ: Mapping[str, str] = os.environ, profile: str | None = None) -> Path:
     """Return the home Hermes' command line would use, absolute; it need not exist.
 

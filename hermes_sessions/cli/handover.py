@@ -18,9 +18,10 @@ from hermes_sessions.cli.exit_codes import ExitCode
 from hermes_sessions.cli.opening import opened, store_path, what_else_there_is
 from hermes_sessions.cli.output import PROGRAM, Output, command_line
 from hermes_sessions.model import BrowseResult, Conversation
-from hermes_sessions.paths import STORE_NAME
+from hermes_sessions.paths import STORE_NAME, state_directory
 
 if TYPE_CHECKING:
+    from hermes_sessions.services.past_searches import PastSearches
     from hermes_sessions.services.resuming import ResumePlan
 
 
@@ -98,7 +99,14 @@ def _browse_full_screen(arguments: Namespace, environ: Mapping[str, str]) -> tup
                 query=arguments.query,
                 pick=arguments.pick,
                 directory=_here(),
+                past_searches=None if arguments.demo else _past_searches,
             )
+
+
+def _past_searches() -> PastSearches:
+    from hermes_sessions.services.past_searches import PastSearches
+
+    return PastSearches(state_directory() / "searches.json")
 
 
 @contextmanager

@@ -7,7 +7,6 @@ hold what nobody else should read, so only its owner can.
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hermes_sessions.model import BrowseResult, Conversation
     from hermes_sessions.services.history import History
+    from hermes_sessions.services.past_searches import PastSearches
     from hermes_sessions.services.resuming import ResumePlan
 
 SWITCH_SECONDS = 0.0005
@@ -26,11 +27,13 @@ def run_browser(
     pick: bool = False,
     directory: str | None = None,
     clock: Callable[[], float] = time.time,
+    past_searches: Callable[[], PastSearches] | None = None,
 ) -> tuple[BrowseResult | None, int]:
     """Show the history until the person leaves, and return what they left with and the exit code.
 
     `resume` says how a conversation would be resumed and raises an error of the tree when it cannot be; by default the
-    store's own Hermes is asked. `directory` is the one to call "here"; by default where we are.
+    store's own Hermes is asked. `directory` is the one to call "here"; by default where we are. `past_searches`
+    gives what ↑ in the search line goes back to, when it is first asked for; by default nothing but this run's.
 
     The terminal is as before when this returns or raises: an error of the tree when the store cannot be read at all,
     anything else when the program has a bug.
@@ -48,6 +51,8 @@ def run_browser(
 
         history.ready()
         setting = Setting(query, pick, directory or _working_directory(), clock)
+        if past_searches is not None:
+            setting = setting._replace(past_searches=past_searches)
         app = BrowserApp(history, setting, resume=resume or (lambda item: resume_command(item, history.path)))
         with terminal.restored():
             result = app.run()

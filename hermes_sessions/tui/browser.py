@@ -24,6 +24,7 @@ from textual.widgets import Static
 from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import Catalog, Conversation
 from hermes_sessions.services.history import History
+from hermes_sessions.services.past_searches import PastSearches
 from hermes_sessions.text import one_line
 from hermes_sessions.tui.cost_panel import CostPanel
 from hermes_sessions.tui.key_line import KeyLine
@@ -53,6 +54,7 @@ class Setting(NamedTuple):
     stopwatch: Callable[[], float] = time.perf_counter
     poll_seconds: float = 1.0
     """How often we ask whether the store has changed."""
+    past_searches: Callable[[], PastSearches] = PastSearches
 
 
 class BrowserScreen(Screen[None]):
@@ -104,7 +106,7 @@ class BrowserScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         setting = self._setting
-        yield SearchBar(setting.query, id="search")
+        yield SearchBar(setting.query, setting.past_searches, id="search")
         yield Static(id="banner")
         with Horizontal(id="body"):
             with Vertical(id="side"):
@@ -188,6 +190,8 @@ class BrowserScreen(Screen[None]):
         self.set_focus(self.search_bar.input)  # at once: `focus` would wait for the next message
 
     def action_move(self, name: str) -> None:
+        if name == "up" and self.sessions.cursor == 0 and self.search_bar.input.recall():
+            return
         self.call_later(self.sessions.run_action, name)
 
     def action_open(self) -> None:
@@ -285,6 +289,8 @@ class BrowserScreen(Screen[None]):
     @on(events.DescendantFocus)
     def _focus_moved(self, event: events.DescendantFocus) -> None:
         typing = event.widget is self.search_bar.input
+        if not typing:
+            self.search_bar.input.remember()
         self.search_bar.set_class(typing, "-typing")
         self.sessions.remote = typing
         if (front := FRONT_OF_WIDGET.get(event.widget.id or "")) is not None:

@@ -98,7 +98,7 @@ KEYS: tuple[Key, ...] = (
     Key("quit", "q", "app.quit", "everywhere", "quit", "Leave.", footer=True),
     Key("interrupt", "ctrl+c", "app.interrupt", "everywhere", "quit", "Copy the selection, else leave.", priority=True),
     Key("suspend", "ctrl+z", "app.suspend_process", "everywhere", "suspend", "Go to the shell; fg comes back."),
-    Key("search.up", "up", "screen.move('up')", "search", "up", "Go up in the list."),
+    Key("search.up", "up", "screen.move('up')", "search", "up", "Go up; above the list are earlier searches."),
     Key("search.down", "down", "screen.move('down')", "search", "down", "Go down in the list."),
     Key("search.page_up", "pageup", "screen.move('page_up')", "search", "page up", "Go up a page there."),
     Key("search.page_down", "pagedown", "screen.move('page_down')", "search", "page down", "Go down a page there."),

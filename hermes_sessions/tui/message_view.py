@@ -47,13 +47,7 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
     """A conversation, read like in a pager."""
 
     BINDINGS = bindings("messages")
-    DEFAULT_CSS = """
-    MessageView {
-        overflow-x: hidden;
-        overflow-y: scroll;
-        scrollbar-size-vertical: 1;
-    }
-    """
+    DEFAULT_CSS = "MessageView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }"
 
     class Opened(TextualMessage):
         """Another conversation is on the screen."""

@@ -5,6 +5,8 @@ It edits text and says so; asking the store and drawing what was found is the sc
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from itertools import chain
 
 from textual import events, on
@@ -15,6 +17,7 @@ from textual.getters import query_one
 from textual.message import Message as TextualMessage
 from textual.widgets import Input, Static
 
+from hermes_sessions.services.past_searches import PastSearches
 from hermes_sessions.text import cell_width, fit, one_line, wrap
 from hermes_sessions.tui.keys import bindings
 
@@ -71,6 +74,38 @@ class QueryInput(LineInput):
 
     BINDINGS = bindings("search")
 
+    def __init__(self, placeholder: str, past: Callable[[], PastSearches], *, value: str = "", id: str | None = None):
+        super().__init__(placeholder, value=value, id=id)
+        self._open_past = past
+        self._steps = 0
+        """How far back the shown search is, 0 when the person wrote it."""
+        self._recalled = ""
+
+    @cached_property
+    def _past(self) -> PastSearches:
+        return self._open_past()
+
+    def remember(self) -> None:
+        """Keep what is typed for another time."""
+        if self.value.strip():
+            self._past.add(self.value)
+
+    def on_unmount(self) -> None:
+        self.remember()
+
+    def recall(self) -> bool:
+        """Show the search before the one that is shown, and say whether there was one. What the person wrote stays."""
+        if self.value != self._recalled:
+            self._steps = 0
+        if self.value and not self._steps:
+            return False
+        if (text := self._past.before(self._steps + 1)) is None:
+            return False
+        self._steps += 1
+        self._recalled = self.value = text
+        self.cursor_position = len(text)
+        return True
+
 
 class SearchBar(Horizontal):
     """The search line. `say` takes the words for its right end, from the longest to the shortest way to put them."""
@@ -85,14 +120,15 @@ class SearchBar(Horizontal):
     input = query_one("#query", QueryInput)
     status = query_one("#status", Static)
 
-    def __init__(self, text: str = "", *, id: str | None = None) -> None:
+    def __init__(self, text: str, past: Callable[[], PastSearches], *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._past = past
         self._first_text = one_line(text)
         self._words: tuple[str, ...] = ("",)
 
     def compose(self) -> ComposeResult:
         yield Static(Content("❯"), id="prompt")
-        yield QueryInput("Search all that was said", value=self._first_text, id="query")
+        yield QueryInput("Search all that was said", self._past, value=self._first_text, id="query")
         yield Static(id="status")
 
     @property
@@ -102,6 +138,7 @@ class SearchBar(Horizontal):
 
     def clear(self) -> None:
         """Empty the line, as if the person had."""
+        self.input.remember()
         self.input.value = ""
 
     def say(self, *words: str, error: bool = False) -> None:

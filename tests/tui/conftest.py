@@ -13,6 +13,7 @@ from hermes_sessions.errors import CommandMissing
 from hermes_sessions.model import Conversation
 from hermes_sessions.services.demo import write_demo
 from hermes_sessions.services.history import History
+from hermes_sessions.services.past_searches import PastSearches
 from hermes_sessions.services.resuming import ResumePlan
 from hermes_sessions.tui.app import BrowserApp
 from hermes_sessions.tui.browser import Setting
@@ -36,6 +37,7 @@ class OpenBrowser(Protocol):
         hermes: bool = True,
         kind: type[History] = History,
         stopwatch: Callable[[], float] = lambda: 0.0,
+        past: PastSearches | None = None,
     ) -> BrowserApp: ...
 
 
@@ -71,11 +73,12 @@ def open_browser() -> Iterator[OpenBrowser]:
         hermes: bool = True,
         kind: type[History] = History,
         stopwatch: Callable[[], float] = lambda: 0.0,
+        past: PastSearches | None = None,
     ) -> BrowserApp:
         history = kind(path, lambda: NOW)
         histories.append(history)
         history.ready()
-        setting = Setting(query, pick, directory, lambda: NOW, stopwatch, poll_seconds)
+        setting = Setting(query, pick, directory, lambda: NOW, stopwatch, poll_seconds, lambda: past or PastSearches())
         return BrowserApp(history, setting, resume=plan if hermes else no_hermes, theme=theme, environ={})
 
     yield open_browser

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from hermes_sessions.errors import BadQuery, SessionsError
 from hermes_sessions.model import BrowseResult, Catalog, ConversationHits, SearchHit, SearchResult, Snippet
 from hermes_sessions.services.history import SEARCH_LIMIT, Deliver, History
+from hermes_sessions.services.past_searches import PastSearches
 from tests.builders import HermesFile
 from tests.tui.conftest import OpenBrowser
 from tests.tui.driving import browser, focus, lines, press, settle, text, type_text, until
@@ -365,3 +366,45 @@ async def test_a_hit_in_a_copy_opens_at_what_was_copied(hermes_file: HermesFile,
         message = browser(pilot).messages.view.current_message
         assert message is not None
         assert message.text == "the needle"
+
+
+async def test_above_the_list_are_the_earlier_searches(store: Path, open_browser: OpenBrowser) -> None:
+    past = PastSearches()
+    past.add("words 7")
+    past.add("words 1")
+    async with open_browser(store, past=past).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", "up")
+        screen = browser(pilot)
+        assert screen.search_bar.text == "words 1"
+        assert screen.sessions.listed.hits
+        await press(pilot, "up", "up")
+        assert screen.search_bar.text == "words 7"
+        await press(pilot, "ctrl+u", "up")
+        assert screen.search_bar.text == "words 1"
+        await press(pilot, "backspace", "up")  # what was edited is a search of one's own
+        assert screen.search_bar.text == "words "
+        await press(pilot, "ctrl+u", "up", "down", "down", "up")  # down leads into what was found
+        assert screen.search_bar.text == "words 1"
+        assert screen.sessions.cursor == 1
+        await press(pilot, "up", "up")
+        assert screen.search_bar.text == "words 7"
+
+
+async def test_a_search_is_remembered_when_it_is_let_go(store: Path, open_browser: OpenBrowser) -> None:
+    past = PastSearches()
+    async with open_browser(store, past=past).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        await type_text(pilot, "words 3")
+        assert past.before(1) is None
+        await press(pilot, "escape")
+        assert past.before(1) == "words 3"
+        await type_text(pilot, "words 4")
+        await press(pilot, "enter")
+        assert past.before(1) == "words 4"
+        await press(pilot, "escape", "/")
+        await type_text(pilot, "5")
+        await pilot.app.action_quit()
+    assert past.before(1) == "words 45"
+    assert past.before(2) == "words 4"
