@@ -8,14 +8,18 @@
     │   ├── StoreMissing        no history file at the path
     │   ├── SessionNotFound
     │   ├── AmbiguousSession    several sessions fit; carries them
+    │   ├── LeaseLost           the lease was given back, or is another process's
     │   └── CommandMissing      the Hermes command, or the directory to start it in, is not there
     ├── Refused
     │   ├── StoreUnreadable     the file is there, but may not be opened
     │   ├── ReadOnlyStore       the file may be read, but not written
+    │   ├── StoreReplaced       the file that is open is no longer the one at the path
     │   ├── FileExists          we never write over something that is there
     │   ├── TitleTaken
-    │   └── SessionLive         an agent is using it
+    │   ├── SessionLive         an agent is using it
+    │   └── LimitReached        as many sessions are in use as may be; carries their leases
     ├── StoreDamaged            not a database, or a broken one
+    │   └── IndexUnusable       only its search index is: what was said is all there
     ├── StoreBusy               locked past the limit
     └── Interrupted             a query was told to stop
 
@@ -30,7 +34,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hermes_sessions.model import Conversation
+    from hermes_sessions.model import Conversation, Lease
 
 
 class SessionsError(Exception):
@@ -51,7 +55,13 @@ class BadFilter(UsageError):
 
 
 class BadQuery(UsageError):
-    """A search query asks for something that does not exist."""
+    """A search query asks for something that does not exist, from `start` to before `stop` in the `query`."""
+
+    def __init__(self, message: str, hint: str = "", query: str = "", start: int = 0, stop: int = 0) -> None:
+        super().__init__(message, hint)
+        self.query = query
+        self.start = start
+        self.stop = stop
 
 
 class NotFound(SessionsError):
@@ -74,6 +84,10 @@ class AmbiguousSession(NotFound):
         self.candidates = tuple(candidates)
 
 
+class LeaseLost(NotFound):
+    """The lease is not there: it was given back, or belongs to another process."""
+
+
 class CommandMissing(NotFound):
     """The Hermes command, or the directory it should start in, is not there."""
 
@@ -90,6 +104,10 @@ class ReadOnlyStore(Refused):
     """The history file may be read but not written."""
 
 
+class StoreReplaced(Refused):
+    """The history file that is open is no longer the one at its path."""
+
+
 class FileExists(Refused):
     """Something is already where a new file should go."""
 
@@ -102,8 +120,20 @@ class SessionLive(Refused):
     """An agent is using the session."""
 
 
+class LimitReached(Refused):
+    """As many sessions are in use as may be at a time. `leases` holds who has them."""
+
+    def __init__(self, message: str, hint: str = "", leases: Sequence[Lease] = ()) -> None:
+        super().__init__(message, hint)
+        self.leases = tuple(leases)
+
+
 class StoreDamaged(SessionsError):
     """The file is not a database, or a damaged one, or no session store."""
+
+
+class IndexUnusable(StoreDamaged):
+    """A search index is damaged, missing or behind; sessions and messages are not affected."""
 
 
 class StoreBusy(SessionsError):

@@ -19,18 +19,23 @@ from urllib.parse import quote
 import apsw
 
 from hermes_sessions.errors import (
+    IndexUnusable,
     Interrupted,
     ReadOnlyStore,
     SessionsError,
     StoreBusy,
     StoreDamaged,
     StoreMissing,
+    StoreReplaced,
     StoreUnreadable,
 )
+from hermes_sessions.storage.lock_holder import lock_holder
 from hermes_sessions.storage.values import SQLValue
 
 Mode = Literal["reader", "owner"]
 Row = tuple[SQLValue, ...]
+Identity = tuple[int, int]
+"""Device and inode: what a file is, whatever it is called."""
 
 BUSY_TIMEOUT_MS = 5_000
 CACHE_KIB = 4_000
@@ -44,15 +49,19 @@ IO_RETRY_SECONDS = 0.05
 class Database:
     """A connection that answers with whole lists of rows. One thread owns it; only `interrupt` is for any thread.
 
-    Raises StoreMissing, StoreUnreadable, StoreDamaged or StoreBusy when the file cannot be opened in `mode`.
+    Raises StoreMissing, StoreUnreadable, ReadOnlyStore, StoreDamaged or StoreBusy when the file cannot be opened in
+    `mode`. An owner does not make the file either: who creates it decides who may read it (`writing.place`).
     """
 
     def __init__(self, path: str | os.PathLike[str], mode: Mode = "reader", *, busy_timeout_ms: int = BUSY_TIMEOUT_MS):
         self.path = Path(path)
         self.mode = mode
         self.notices: list[str] = []
-        if mode == "reader":
-            _check_there(self.path)
+        _check_there(self.path)
+        if mode == "owner":
+            self._watched = (self.path.absolute(), Path(f"{os.path.realpath(self.path)}-wal"))
+            self._identity = _identity(self._watched[0])
+            self._log_identity: Identity | None = None
         with self._translated():
             self.connection = self._open(busy_timeout_ms)
 
@@ -112,6 +121,32 @@ class Database:
         """True when the trigram index's terms can be listed."""
         return bool(self.value("SELECT 1 FROM temp.sqlite_schema WHERE name = 'trigram_vocabulary'"))
 
+    def forget_layout(self) -> None:
+        """Look at tables and columns again when next asked: to be called after they were changed."""
+        self.__dict__.pop("tables", None)
+        self._columns.clear()
+
+    def check_still_there(self) -> None:
+        """Raise StoreReplaced when the path, or the log beside it, no longer names the file this owner has open.
+
+        To be called in a write transaction before anything is written, and at the end. A file that was deleted or moved
+        stays open and takes writes that nobody will ever find. Only the directory is asked (two `stat`, about 5 µs): to
+        open and close the file would drop this process's locks on it. SQLite itself never deletes a log that is in use.
+        """
+        file, log = (_identity(path) for path in self._watched)
+        # In a transaction the log is there, unless the file is kept without one.
+        self._log_identity = self._log_identity or log
+        if file == self._identity and log == self._log_identity:
+            return
+        if file == self._identity:
+            what = f"The write-ahead log of {self.path} was deleted or replaced"
+        else:
+            what = f"{self.path} {'is no longer there' if file is None else 'is now another file'}"
+        raise StoreReplaced(
+            f"{what} while this program had it open; nothing was written.",
+            "Find out what did it and undo it if it was a mistake. Then open the store again.",
+        )
+
     def data_version(self) -> int:
         """A number that changes when another connection has committed (PRAGMA data_version)."""
         value = self.value("PRAGMA data_version")
@@ -122,14 +157,23 @@ class Database:
         self.connection.interrupt()
 
     def close(self) -> None:
+        if self.mode == "owner":
+            try:
+                self.check_still_there()
+            except StoreReplaced:
+                with suppress(apsw.ConnectionClosedError):
+                    # SQLite would delete the log by its name, which may be that of another file by now, in use.
+                    self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self.connection.close()
 
     def _open(self, busy_timeout_ms: int) -> apsw.Connection:
         if self.mode == "owner":
-            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-            connection = apsw.Connection(str(self.path), flags=flags)
-            connection.set_busy_timeout(busy_timeout_ms)
-            connection.pragma("foreign_keys", True)
+            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
+            try:
+                _prepare_owner(connection, busy_timeout_ms)
+            except BaseException:
+                connection.close()
+                raise
             return connection
         connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -206,7 +250,11 @@ class Database:
             case apsw.InterruptError():
                 return Interrupted()
             case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
-                return StoreBusy(f"{self.path} stayed locked by another program.", "Try again when it has finished.")
+                # A `Writer` asks often and names the holder once, when it gives up.
+                holder = lock_holder(self.path) if self.mode == "reader" else None
+                return StoreBusy(
+                    f"{self.path} stayed locked by {holder or 'another program'}.", "Try again when it has finished."
+                )
             case apsw.ReadOnlyError() if _is_cut_off(error):
                 return StoreUnreadable(
                     f"A program stopped while it wrote to {self.path}; what it left is in {self.path.name}-journal.",
@@ -218,14 +266,22 @@ class Database:
                 )
             case apsw.NotADBError():
                 return StoreDamaged(f"{self.path} is not a SQLite database.", DAMAGE_HINT)
+            case apsw.CorruptError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB:
+                return IndexUnusable(f"A search index of {self.path} is damaged: {error}.", INDEX_HINT)
             case apsw.CorruptError():
                 return StoreDamaged(f"{self.path} is damaged: {error}.", DAMAGE_HINT)
             case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError():
                 return StoreUnreadable(
                     f"{self.path} cannot be opened: {error}.", "Check the permissions of the file and its directory."
                 )
-            case apsw.IOError() | apsw.FullError() | apsw.NoMemError():
-                return StoreUnreadable(f"{self.path} cannot be read: {error}.", "Check the disk and try again.")
+            case apsw.FullError():
+                return StoreUnreadable(
+                    f"There is no room left for {self.path}; nothing was written.",
+                    "Free some space on its disk and try again. What was stored before is whole.",
+                )
+            case apsw.IOError() | apsw.NoMemError():
+                what = "read" if self.mode == "reader" else "read or written"
+                return StoreUnreadable(f"{self.path} cannot be {what}: {error}.", "Check the disk and try again.")
             case _:
                 return StoreDamaged(f"{self.path} does not answer as a session store: {error}.", DAMAGE_HINT)
 
@@ -233,6 +289,8 @@ class Database:
 DAMAGE_HINT = (
     "Nothing was changed. Keep a copy of the file with its -wal, then look at it with `hermes-sessions doctor`."
 )
+
+INDEX_HINT = "Sessions and messages are not affected. Look at the file with `hermes-sessions doctor`."
 
 
 def _check_there(path: Path) -> None:
@@ -258,10 +316,28 @@ def _check_there(path: Path) -> None:
         raise StoreUnreadable(f"{path} may not be read by this user.", "Check who owns the file.")
 
 
+def _identity(path: Path) -> Identity | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def _is_cut_off(error: apsw.Error) -> bool:
     """Whether a rollback journal holds what a writer that died has overwritten: without it the file is torn."""
     # The types of apsw do not know the attribute.
     return getattr(error, "extendedresult", 0) == apsw.SQLITE_READONLY_ROLLBACK
+
+
+def _prepare_owner(connection: apsw.Connection, busy_timeout_ms: int) -> None:
+    connection.set_busy_timeout(busy_timeout_ms)
+    connection.pragma("foreign_keys", True)
+    # Asked to write what it may only read, SQLite opens it for reading.
+    if connection.readonly("main"):
+        raise apsw.ReadOnlyError("the file may only be read")
+    # Parses the whole catalogue, so that every fault of opening shows here and not in the first write.
+    connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
 
 
 def _prepare_reader(connection: apsw.Connection, busy_timeout_ms: int) -> None:

@@ -7,6 +7,7 @@ Hermes stores messages with images: an index that an older one filled is then ca
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator
 from contextlib import closing
@@ -27,6 +28,9 @@ SAMPLE_WORDS = 20
 SAMPLE_CHARACTERS = 2_000
 """Newest rows that words are taken from, how many words, and from how far into a text: newer layouts cut long ones."""
 
+MARK = "hermes_sessions_index"
+"""Key in `state_meta` under which a store of ours says which of its indexes are behind (see `writing.index`)."""
+
 BUILT_IN_TOKENIZERS = frozenset({"unicode61", "ascii", "porter", "trigram"})
 
 _NAME = re.compile(r"messages_fts\w*", re.ASCII)
@@ -41,6 +45,17 @@ def search_tables(database: Database) -> dict[str, str]:
     """CREATE text of the FTS5 tables over messages, by name."""
     tables = database.tables.items()
     return {name: sql for name, sql in tables if _NAME.fullmatch(name) and _FTS5.search(sql)}
+
+
+def stale_tables(database: Database) -> frozenset[str]:
+    """The indexes that are marked as behind: they lack messages, or hold what messages said before."""
+    if not database.has("state_meta", "value"):
+        return frozenset()
+    mark = as_text(database.value("SELECT value FROM state_meta WHERE key = ?", (MARK,)))
+    try:
+        return frozenset(json.loads(mark)["tables"]) if mark else frozenset()
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return frozenset(search_tables(database))
 
 
 def source_of(sql: str) -> str | None:
@@ -64,7 +79,11 @@ def index_checks(path: Path, disputed: Collection[str], *, whole: bool) -> Itera
             yield Check("search", "warn", "There is no search index: a search reads every message.")
             return
         yield _trigger_check(database, tables)
+        stale = stale_tables(database)
     for name, sql in tables.items():
+        if name in stale:
+            yield Check(name, "warn", "It is behind: a search reads the messages until the store's owner opens it.")
+            continue
         try:
             with closing(Database(path)) as database:
                 yield _index_check(database, name, sql, whole=whole, disputed=name in disputed)

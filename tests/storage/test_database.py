@@ -12,7 +12,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-from hermes_sessions.errors import Interrupted, ReadOnlyStore, StoreBusy, StoreDamaged, StoreMissing, StoreUnreadable
+from hermes_sessions.errors import (
+    Interrupted,
+    ReadOnlyStore,
+    StoreBusy,
+    StoreDamaged,
+    StoreMissing,
+    StoreReplaced,
+    StoreUnreadable,
+)
 from hermes_sessions.storage import open_store
 from hermes_sessions.storage.database import Database
 from tests.builders import HermesFile
@@ -234,3 +242,65 @@ def test_a_directory_that_may_not_be_written_is_read(locked_directory: Path) -> 
         locked_directory.chmod(0o755)
         (locked_directory / "state.db").unlink()
         locked_directory.rmdir()
+
+
+def test_an_owner_makes_no_file(tmp_path: Path) -> None:
+    """SQLite would make it readable by everyone whom the umask lets."""
+    with pytest.raises(StoreMissing):
+        Database(tmp_path / "state.db", "owner")
+    assert not (tmp_path / "state.db").exists()
+
+
+def test_an_owner_looks_at_the_layout_again_when_told(tmp_path: Path) -> None:
+    with HermesFile(tmp_path / "state.db", 6) as file:
+        database = Database(file.path, "owner")
+        assert not database.has("sessions", "cwd")
+        assert "notes" not in database.tables
+        database.execute("ALTER TABLE sessions ADD COLUMN cwd TEXT")
+        database.execute("CREATE TABLE notes (text)")
+        assert not database.has("sessions", "cwd")
+        database.forget_layout()
+        assert database.has("sessions", "cwd")
+        assert "notes" in database.tables
+        database.close()
+
+
+def test_an_owner_notices_that_its_file_is_gone_by_asking_the_directory_alone(tmp_path: Path) -> None:
+    """To open and close the file would let go of the lock that keeps others out."""
+    path = tmp_path / "state.db"
+    with HermesFile(path, 16):
+        pass
+    database, other = Database(path, "owner"), Database(path, "owner", busy_timeout_ms=0)
+    database.execute("BEGIN IMMEDIATE")
+    database.check_still_there()
+    with pytest.raises(StoreBusy):
+        other.execute("BEGIN IMMEDIATE")
+    path.rename(tmp_path / "moved.db")
+    with pytest.raises(StoreReplaced, match="is no longer there"):
+        database.check_still_there()
+    path.touch()
+    with pytest.raises(StoreReplaced, match="is now another file"):
+        database.check_still_there()
+    (tmp_path / "moved.db").replace(path)
+    database.check_still_there()
+    database.execute("ROLLBACK")
+    for connection in (database, other):
+        connection.close()
+        connection.close()
+
+
+def test_a_log_that_comes_with_the_first_use_of_wal_is_no_stranger(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    with HermesFile(path, 16) as file:
+        file.sql("PRAGMA journal_mode = DELETE")
+    database = Database(path, "owner")
+    database.check_still_there()
+    assert database.value("PRAGMA journal_mode = WAL") == "wal"
+    for _ in range(2):
+        database.execute("BEGIN IMMEDIATE")
+        database.check_still_there()
+        database.execute("ROLLBACK")
+    (tmp_path / "state.db-wal").unlink()
+    with pytest.raises(StoreReplaced, match="write-ahead log"):
+        database.check_still_there()
+    database.close()

@@ -1,37 +1,57 @@
 """What is written into a store: a new message, the usage of some requests; and how their values are encoded.
 
-The encodings are Hermes' own (`SessionDB.append_message`, release 0.17.0); `content` decodes them.
+The encodings are Hermes' own (`SessionDB.append_message`, releases 0.17.0 and 0.19.0); `content` decodes them. Rows
+name only columns the file has: what an older layout has no place for is left out.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_sessions.model import Tokens
 from hermes_sessions.storage.content import JSON_PREFIX
+from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.values import SQLValue
 
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message to append. `content` is text, or a list of parts such as images."""
+    """A message to append. `content` is text, or a list of parts such as images, or a dict."""
 
     role: str
     content: str | list[Any] | dict[str, Any] | None = None
-    tool_calls: Sequence[Mapping[str, Any]] | None = None
-    """`{id, type: "function", function: {name, arguments}}` each, where `arguments` is JSON text."""
+    tool_calls: Sequence[Any] | Mapping[str, Any] | None = None
+    """`{id, type: "function", function: {name, arguments}}` each, where `arguments` is JSON text; or the objects of a
+    provider's library that dump themselves so (`model_dump`). A single mapping is one call."""
     tool_call_id: str | None = None
     tool_name: str | None = None
     timestamp: float | None = None
-    """Epoch seconds; None is the time of the call."""
+    """Epoch seconds; None, or what is no finite number, is the time of the call."""
     finish_reason: str | None = None
     reasoning: str | None = None
     platform_message_id: str | None = None
     observed: bool = False
     """Overheard in a group chat, not addressed to the agent."""
+    token_count: int | None = None
+    reasoning_content: str | None = None
+    reasoning_details: Any = None
+    codex_reasoning_items: Any = None
+    codex_message_items: Any = None
+    effect_disposition: str | None = None
+    """What became of a tool's effect (layouts from Hermes 0.19 on)."""
+    api_content: str | None = None
+    """What was sent to the model, where it differs from `content` (layouts from Hermes 0.19 on). Never shown."""
+
+    @property
+    def call_count(self) -> int:
+        """How many calls Hermes counts in it."""
+        if not self.tool_calls:
+            return 0
+        return 1 if isinstance(self.tool_calls, Mapping) else len(self.tool_calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,45 +72,79 @@ class Usage:
     billing_mode: str | None = None
 
 
-MESSAGE_COLUMNS = (
-    "session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp, finish_reason, reasoning,"
-    " platform_message_id, observed"
-)
+def message_row(session_id: str, message: NewMessage, now: float) -> dict[str, SQLValue]:
+    """The values of a message by column, as every layout together knows them."""
+    timestamp = message.timestamp
+    return {
+        "session_id": session_id,
+        "role": storable(message.role),
+        "content": encoded_content(message.content),
+        "tool_call_id": storable(message.tool_call_id),
+        "tool_calls": as_json(message.tool_calls),
+        "tool_name": storable(message.tool_name),
+        "effect_disposition": storable(message.effect_disposition),
+        "timestamp": now if timestamp is None or not math.isfinite(timestamp) else timestamp,
+        "token_count": message.token_count,
+        "finish_reason": storable(message.finish_reason),
+        "reasoning": storable(message.reasoning),
+        "reasoning_content": storable(message.reasoning_content),
+        "reasoning_details": as_json(message.reasoning_details),
+        "codex_reasoning_items": as_json(message.codex_reasoning_items),
+        "codex_message_items": as_json(message.codex_message_items),
+        "platform_message_id": storable(message.platform_message_id),
+        "observed": int(message.observed),
+        "api_content": storable(message.api_content),
+    }
 
 
-def message_row(session_id: str, message: NewMessage, now: float) -> tuple[SQLValue, ...]:
-    """The values of MESSAGE_COLUMNS."""
-    content = message.content
-    if isinstance(content, list | dict):
-        content = JSON_PREFIX + json.dumps(content)
-    return storable(
-        session_id,
-        message.role,
-        content,
-        message.tool_call_id,
-        as_json(message.tool_calls),
-        message.tool_name,
-        now if message.timestamp is None else message.timestamp,
-        message.finish_reason,
-        message.reasoning,
-        message.platform_message_id,
-        int(message.observed),
-    )
+def encoded_content(content: str | list[Any] | dict[str, Any] | None) -> str | None:
+    """The content as Hermes stores it: text as it is, a list or dict as JSON behind a mark.
+
+    Text that begins with the mark would be taken for a list when read: it becomes JSON too, which every Hermes decodes
+    to the same text.
+    """
+    if content is None or (isinstance(content, str) and not content.startswith(JSON_PREFIX)):
+        return storable(content)
+    return JSON_PREFIX + _json(content)
 
 
 def as_json(value: Any) -> str | None:
     """JSON text, ASCII only; None for None and for what is empty."""
-    return json.dumps(value) if value else None
+    return _json(value) if value else None
 
 
-def storable(*values: SQLValue) -> tuple[SQLValue, ...]:
-    """The values as SQLite can hold them: half surrogates become U+FFFD, as in Hermes 0.19, and the rest is kept."""
-    return tuple(_encodable(value) if isinstance(value, str) else value for value in values)
-
-
-def _encodable(text: str) -> str:
+def storable(text: str | None) -> str | None:
+    """The text as SQLite can hold it: half surrogates become U+FFFD, as in Hermes 0.19, two halves one character."""
+    if text is None:
+        return None
     try:
         text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def insert(database: Database, table: str, values: Mapping[str, SQLValue]) -> int:
+    """Insert a row of the columns the table has, and return its rowid."""
+    names = [name for name in values if database.has(table, name)]
+    rowid = database.value(
+        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) RETURNING rowid",
+        [values[name] for name in names],
+    )
+    assert isinstance(rowid, int)
+    return rowid
+
+
+def _json(value: Any) -> str:
+    """JSON text of anything. What JSON has no form for becomes its text: no message is lost for it."""
+    try:
+        return json.dumps(value, default=_plain)
+    except (TypeError, ValueError):  # keys that are no text, a value that holds itself
+        return json.dumps(str(value))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    dump = getattr(value, "model_dump", None)
+    return dump() if callable(dump) else str(value)

@@ -1,52 +1,92 @@
-"""A store of our own: created here, written through `Writer`, with the semantics of Hermes 0.17.
+"""A store of our own: made, brought up to date and opened here; composed of the parts that write it.
 
-Each method is one transaction. Who waits for whom is argued in `writer`; reading is for `open_store`.
+Who waits for whom is argued in `writer`; reading is for `open_store`.
 """
 
 from __future__ import annotations
 
-import logging
 import os
+import random
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import TypeVar
 
-from hermes_sessions.errors import FileExists, SessionsError, StoreUnreadable
+from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreReplaced
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.writing import schema
+from hermes_sessions.storage.index_health import stale_tables
+from hermes_sessions.storage.lock_holder import lock_holder
+from hermes_sessions.storage.writing import place
+from hermes_sessions.storage.writing.index import SearchIndex
+from hermes_sessions.storage.writing.journal import ask_for_wal
 from hermes_sessions.storage.writing.lineage import LineageWriter
 from hermes_sessions.storage.writing.messages import MessageWriter
+from hermes_sessions.storage.writing.migration import migrate, standing
+from hermes_sessions.storage.writing.rebuild import Progress
+from hermes_sessions.storage.writing.removal import RemovalWriter
 from hermes_sessions.storage.writing.sessions import SessionWriter
 from hermes_sessions.storage.writing.usage import UsageWriter
-from hermes_sessions.storage.writing.writer import Writer
+from hermes_sessions.storage.writing.writer import BUDGET_SECONDS, LONGEST_WAIT_SECONDS, SHORTEST_WAIT_SECONDS, Writer
+
+T = TypeVar("T")
 
 BUSY_TIMEOUT_MS = 1_000
 """How long SQLite itself waits for a lock before the Writer takes its turn, as in Hermes."""
 
-_logger = logging.getLogger(__name__)
-_warned: set[str] = set()
+
+def own_store(
+    path: str | os.PathLike[str],
+    *,
+    clock: Callable[[], float] = time.time,
+    durable: bool = True,
+    progress: Progress | None = None,
+    budget: float = BUDGET_SECONDS,
+    attempts: int | None = None,
+) -> OwnerStore:
+    """Open a store of our own for writing. What is missing of it is made; an older one is brought up to date.
+
+    Any number of processes may do so at the same time, also where there is nothing yet. A new file is readable by its
+    owner alone (0600, in folders of 0700), laid out as by Hermes 0.17.0 (version 16) and in WAL where the disk allows.
+    A file of a version above 16 is written as it is. `progress` is called with the rows done and to do while an older
+    file is changed, then while its search index is filled; what it raises stops that, and the file is as before or goes
+    on with the next call.
+
+    With `durable` an append that has returned survives a power cut, without only the end of the process. `clock` is the
+    time of day. A lock of another process is waited for as long as `budget` (seconds) and `attempts` allow, here and by
+    every later call.
+
+    Raises StoreDamaged for what is no session store (it stays untouched), StoreUnreadable and ReadOnlyStore when the
+    place does not serve or the disk is full, StoreBusy.
+    """
+    path = Path(path)
+    place.claim(path)
+    return _open(path, clock, durable, progress, budget, attempts)
 
 
 def create_store(
-    path: str | os.PathLike[str], *, clock: Callable[[], float] = time.time, durable: bool = True
+    path: str | os.PathLike[str],
+    *,
+    clock: Callable[[], float] = time.time,
+    durable: bool = True,
+    budget: float = BUDGET_SECONDS,
+    attempts: int | None = None,
 ) -> OwnerStore:
-    """Return a new, empty store at `path`; file 0600, a missing directory 0700. WAL where the disk allows it.
+    """Make a new, empty store at `path` and open it: `own_store` for a place where nothing may be.
 
-    With `durable` an append that has returned survives a power cut, without only the end of the process. Raises
-    FileExists when anything is there already, StoreUnreadable when the file cannot be made.
+    Raises FileExists when anything is there already, and what `own_store` raises; nothing is left behind then.
     """
     path = Path(path)
-    _claim(path)
-    with ExitStack() as undo:
-        undo.callback(path.unlink)
-        database = Database(path, "owner", busy_timeout_ms=BUSY_TIMEOUT_MS)
-        undo.callback(database.close)
-        _ask_for_wal(database)
-        Writer(database).run(schema.create)
-        store = OwnerStore(database, clock=clock, durable=durable)
-        undo.pop_all()
-    return store
+    place.claim_new(path)
+    try:
+        return _open(path, clock, durable, None, budget, attempts)
+    except StoreBusy:
+        # Somebody else has found the file meanwhile, and may have written to it.
+        raise
+    except BaseException:
+        with suppress(OSError):
+            path.unlink()
+        raise
 
 
 class OwnerStore:
@@ -63,12 +103,15 @@ class OwnerStore:
         database.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
         self.path = database.path
         self.journal_mode = str(database.value("PRAGMA journal_mode"))
+        self._closed = False
         self._database = database
-        writer = writer or Writer(database)
-        self.sessions = SessionWriter(writer, clock)
-        self.messages = MessageWriter(writer, clock)
-        self.lineage = LineageWriter(writer, clock)
-        self.usage = UsageWriter(writer)
+        self._writer = writer or Writer(database)
+        self.index = SearchIndex(self._writer, database, clock=clock)
+        self.sessions = SessionWriter(self.index, clock)
+        self.messages = MessageWriter(self.index, clock)
+        self.lineage = LineageWriter(self.index, clock)
+        self.usage = UsageWriter(self.index, clock)
+        self.removal = RemovalWriter(self.index, clock, database)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -76,36 +119,65 @@ class OwnerStore:
         return tuple(self._database.notices)
 
     def close(self) -> None:
-        """Let go of the file. The last one to close it merges the WAL."""
+        """Merge the write-ahead log into the file as far as nobody is in the way, and let go of both.
+
+        When the last connection to a file goes, SQLite merges once more and deletes the log. That is left on
+        (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE): it is done under an exclusive lock, which is not waited for and only granted
+        where nobody else has the file open; after the PASSIVE merge before it next to nothing is left to copy; and a
+        file without a log beside it can be copied, moved to where nothing may be written, and replaced by a backup
+        without losing or mixing anything. What is not ours any more is left alone, see `Database.close`.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        with suppress(StoreReplaced):
+            self._database.check_still_there()
+            self._writer.checkpoint()
         self._database.close()
 
 
-def _claim(path: Path) -> None:
-    """Make the empty file, for its owner only. SQLite gives -wal, -shm and -journal the same mode later."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreUnreadable(f"{path.parent} cannot be created: {error.strerror}.", "Check the path.") from error
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        raise FileExists(f"{path} exists already.", "Nothing was changed. Choose another place.") from None
-    except OSError as error:
-        raise StoreUnreadable(f"{path} cannot be created: {error.strerror}.", "Check the directory.") from error
+def _open(
+    path: Path,
+    clock: Callable[[], float],
+    durable: bool,
+    progress: Progress | None,
+    budget: float,
+    attempts: int | None,
+) -> OwnerStore:
+    with ExitStack() as undo:
+        database = _patiently(path, budget, lambda: Database(path, "owner", busy_timeout_ms=BUSY_TIMEOUT_MS))
+        undo.callback(database.close)
+        found = _patiently(path, budget, lambda: standing(database))
+        if loose := place.tighten(path):
+            database.notices.append(loose)
+        writer = Writer(database, budget=budget, attempts=attempts)
+        if found != "newer":
+            _patiently(path, budget, lambda: ask_for_wal(database))
+        if found in ("empty", "older"):
+            migrate(database, writer, progress)
+        store = OwnerStore(database, clock=clock, writer=writer, durable=durable)
+        if found != "newer" or stale_tables(database):
+            _complete_index(store, database, progress)
+        undo.pop_all()
+    return store
 
 
-def _ask_for_wal(database: Database) -> None:
-    """Network and FUSE disks refuse WAL, by an error or by answering another mode: then it is a rollback journal."""
+def _complete_index(store: OwnerStore, database: Database, progress: Progress | None) -> None:
+    """An index that cannot be completed now is one more thing to say, and no reason to have no store."""
     try:
-        answer = database.value("PRAGMA journal_mode=WAL")
-        if answer == "wal":
-            return
-        reason = f"SQLite answered “{answer!s}”"
-    except SessionsError as error:
-        reason = f"SQLite said: {error.__cause__}"
-    database.execute("PRAGMA journal_mode=DELETE")
-    notice = f"{database.path} cannot use a write-ahead log ({reason}). Readers and writers wait for each other."
-    database.notices.append(notice)
-    if (name := str(database.path.absolute())) not in _warned:
-        _warned.add(name)
-        _logger.warning(notice)
+        store.index.catch_up(progress)
+    except (StoreBusy, StoreDamaged) as error:
+        database.notices.append(f"The search index is not complete: {error.message}")
+
+
+def _patiently(path: Path, budget: float, action: Callable[[], T]) -> T:
+    """Do what needs a lock outside of a transaction; the budget is that of a write."""
+    deadline = time.monotonic() + budget
+    while True:
+        try:
+            return action()
+        except StoreBusy as error:
+            if time.monotonic() >= deadline:
+                holder = lock_holder(path) or "another program"
+                raise StoreBusy(f"{path} was locked by {holder} and could not be opened.", error.hint) from error
+        time.sleep(random.uniform(SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS))

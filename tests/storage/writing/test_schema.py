@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from hermes_sessions.errors import StoreDamaged
@@ -162,3 +163,40 @@ def test_the_mark_of_a_list_of_parts_is_not_indexed(store: OwnerStore, database:
     assert str(database.value("SELECT content FROM messages")).startswith("\x00json:[")
     for table in schema.FTS_TABLES:
         assert str(indexed(database, table)[0][1]).startswith("json:[")
+
+
+def test_what_is_declared_is_what_sqlite_keeps_of_it(database: Database) -> None:
+    kept = {str(name): sql for name, sql in database.rows("SELECT name, sql FROM sqlite_schema")}
+    assert [kept[declared.name] for declared in schema.objects()] == [declared.sql for declared in schema.objects()]
+    others = kept.keys() - {declared.name for declared in schema.objects()}
+    assert all(name.startswith(("sqlite_", *(f"{table}_" for table in schema.FTS_TABLES))) for name in others)
+
+
+def test_every_part_of_an_index_knows_which(database: Database) -> None:
+    parts = {declared.name: declared.index for declared in schema.objects() if declared.index}
+    assert set(parts.values()) == set(schema.FTS_TABLES)
+    assert len(parts) == 8
+    assert all(
+        name == table or name.removeprefix(table) in ("_insert", "_delete", "_update") for name, table in parts.items()
+    )
+
+
+def test_columns_are_declared_as_sqlite_understands_them(database: Database) -> None:
+    by_name = {column.name: column for column in schema.columns("messages")}
+    assert list(by_name) == [row[1] for row in database.rows("PRAGMA table_xinfo(messages)")]
+    assert by_name["active"] == schema.Column("active", "INTEGER", required=True, default="1", key=False)
+    assert by_name["id"].key
+    assert not by_name["content"].required
+
+
+def test_without_a_module_or_tokenizer_all_else_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "connection_hooks", [lambda connection: connection.drop_modules(["json_each"])])
+    (tmp_path / "state.db").touch()
+    database = Database(tmp_path / "state.db", "owner")
+    assert [schema.can_index(database, table) for table in schema.FTS_TABLES] == [False, False]
+    schema.create(database)
+    made = {name for (name,) in database.rows("SELECT name FROM sqlite_schema")}
+    assert {declared.name for declared in schema.objects() if declared.index is None} <= made
+    assert not {declared.name for declared in schema.objects() if declared.index} & made
+    assert database.rows("SELECT version FROM schema_version") == [(16,)]
+    database.close()
