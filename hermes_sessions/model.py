@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Status = Literal["complete", "interrupted", "error", "empty"]
 Basis = Literal["actual", "estimated", "included", "mixed", "unknown"]
@@ -254,6 +254,18 @@ class ConversationHits(NamedTuple):
     hits: tuple[SearchHit, ...]
 
 
+class Problem(NamedTuple):
+    """What makes no sense in a query, from `start` to before `stop` in its text. The rest of the query is answered.
+
+    The message says what would be right; the suggestion, which may be empty, could stand in its place.
+    """
+
+    start: int
+    stop: int
+    message: str
+    suggestion: str = ""
+
+
 class SearchResult(NamedTuple):
     """What a query found so far. `complete` says whether anything may be missing."""
 
@@ -263,6 +275,9 @@ class SearchResult(NamedTuple):
     complete: bool
     notice: str = ""
     """Why the search was slower or weaker than usual, if it was."""
+    problems: tuple[Problem, ...] = ()
+    asked_for: tuple[str, ...] = ()
+    """States such as archived that the query itself asks for, so that none of them is hidden."""
 
 
 class CostLine(NamedTuple):
@@ -309,6 +324,21 @@ class Diagnosis(NamedTuple):
     def healthy(self) -> bool:
         """True when no check failed; a warning is no failure."""
         return all(check.status != "fail" for check in self.checks)
+
+
+class Lease(NamedTuple):
+    """A process's word that it is using a session, as the registry beside the store has it. Good while the process
+    lives, or until it is given back; it does not run out."""
+
+    id: str
+    session_id: str
+    surface: str
+    """Where the session is used: cli, tui, gateway, …"""
+    pid: int
+    acquired_at: float | None
+    refreshed_at: float | None
+    metadata: Mapping[str, Any]
+    """Whatever the holder wrote along."""
 
 
 class BrowseResult(NamedTuple):

@@ -29,7 +29,7 @@ from hermes_sessions.errors import CommandMissing
 from hermes_sessions.services.demo import HOME, write_demo
 from hermes_sessions.services.history import History
 from hermes_sessions.tui.app import BrowserApp
-from hermes_sessions.tui.browser import Setting
+from hermes_sessions.tui.setting import Setting
 
 HERE = Path(__file__).parent
 NOW = 1_780_000_000.0

@@ -6,18 +6,22 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from hermes_sessions import __version__, errors
 from hermes_sessions.cli import cost_table, listing, records, transcript
 from hermes_sessions.cli.exit_codes import ExitCode
 from hermes_sessions.cli.opening import is_missing, opened, other_profiles, store_path, what_else_there_is
 from hermes_sessions.cli.output import PROGRAM, Output, Style
-from hermes_sessions.cli.parser import build_parser
+from hermes_sessions.cli.parser import FILTER_NAMES, build_parser
 from hermes_sessions.model import Catalog, CheckStatus
 from hermes_sessions.services import wording
-from hermes_sessions.services.filters import SessionFilter
 from hermes_sessions.services.live import live_sessions
-from hermes_sessions.services.moments import parse_moment
+
+if TYPE_CHECKING:
+    from hermes_sessions.storage import Store
+    from hermes_sessions.storage.conditions import Condition
+    from hermes_sessions.storage.query import SearchQuery
 
 Command = Callable[[Namespace, Output, Mapping[str, str]], int]
 
@@ -39,10 +43,17 @@ def _version(arguments: Namespace, output: Output, environ: Mapping[str, str]) -
 
 def _list(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
     now = time.time()
-    wanted = SessionFilter.from_flags(vars(arguments), now)
+    query = _query(arguments, now)
     with opened(arguments, output, environ) as store:
         catalog = store.sessions.catalog()
-        listed = listing.choose(store, catalog, wanted, now, everything=arguments.all)
+        if query is None:
+            listed = listing.choose(catalog, everything=arguments.all)
+        else:
+            from hermes_sessions.services.answers import Answers
+
+            fitting = Answers(store, time.time).conversations(query, catalog)
+            wanted = [state for state in listing.HIDDEN if query.asks_for(state)]
+            listed = listing.choose(catalog, fitting, wanted, everything=arguments.all)
         ordered = listing.sort(store, listed.conversations, arguments.sort)
         end = arguments.offset + arguments.limit if arguments.limit else None
         page = ordered[arguments.offset : end]
@@ -54,6 +65,8 @@ def _list(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> E
             return ExitCode.OK
         if page:
             listing.print_rows(output, page, overviews, now)
+        elif query is not None:
+            _say_unknown(query.text, store, catalog, output)
         output.talk(listing.sum_line(len(page), listed, f"--offset {end}" if end and page else "", "--all"))
         output.talk(f"Store: {store.path}")
         if not catalog.conversations and (others := other_profiles(arguments, environ, store.path)):
@@ -62,18 +75,26 @@ def _list(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> E
 
 
 def _search(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
-    query = " ".join(arguments.query)
-    if query == "-":
-        query = sys.stdin.buffer.read().decode("utf-8", "replace").strip() if sys.stdin else ""
-    if not query.strip():
-        raise errors.UsageError("There is nothing to search for.", f"{PROGRAM} list shows everything.")
+    from hermes_sessions.services.answers import Answers
+    from hermes_sessions.storage.query import SearchQuery
+
     now = time.time()
-    wanted = SessionFilter.from_flags(vars(arguments), now)
+    query: SearchQuery | None
+    if pasted := arguments.query == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin else ""
+        query = SearchQuery(text, conditions=_conditions(arguments, now))
+    else:
+        query = _query(arguments, now)
+    if query is None or (not query.text.strip() if pasted else query.empty):
+        raise errors.UsageError("There is nothing to search for.", f"{PROGRAM} list shows everything.")
     with opened(arguments, output, environ) as store:
+        answers = Answers(store, time.time)
         catalog = store.sessions.catalog()
-        if wanted.terms:
-            catalog = Catalog(listing.fitting(store, catalog.conversations, wanted, now))
-        result = store.search.run(query, catalog, limit=arguments.limit, offset=arguments.offset, order=arguments.order)
+        page = {"limit": arguments.limit, "offset": arguments.offset}
+        if pasted:
+            result = answers.run_pasted(query, catalog, **page)
+        else:
+            result = answers.run(query, catalog, order=arguments.order, **page)
         conversations = [found.conversation for found in result.conversations]
         overviews = store.sessions.overviews(conversations, live_sessions(store, now))
         if output.as_json:
@@ -82,12 +103,46 @@ def _search(arguments: Namespace, output: Output, environ: Mapping[str, str]) ->
             if conversations:
                 hits = {found.conversation.id: found for found in result.conversations}
                 listing.print_rows(output, conversations, overviews, now, hits=hits)
+            elif not pasted:
+                _say_unknown(query.text, store, catalog, output)
             if result.notice:
                 output.talk(result.notice)
+            what = "the text" if pasted else repr(result.query)
             more = "" if result.complete else f"; there may be more (--offset {arguments.offset + len(conversations)})"
-            output.talk(f"{listing.sessions(len(conversations))} found for {query!r}{more}")
+            output.talk(f"{listing.sessions(len(conversations))} found for {what}{more}")
             output.talk(f"Store: {store.path}")
     return ExitCode.OK if conversations else ExitCode.NO_MATCH
+
+
+def _say_unknown(text: str, store: Store, catalog: Catalog, output: Output) -> None:
+    """What the query names that is nowhere, which may be why nothing was found."""
+    from hermes_sessions.services.completion import unknown_values, vocabulary_of
+
+    for _, _, message, suggestion in unknown_values(text, vocabulary_of(store, catalog)):
+        output.talk(f"{message} Did you mean {suggestion!r}?" if suggestion else message)
+
+
+def _query(arguments: Namespace, now: float) -> SearchQuery | None:
+    """What the words of a command line and its filters ask for, None for nothing: most lists wait for no language.
+
+    Raises BadQuery and BadFilter.
+    """
+    flags = _conditions(arguments, now)
+    if not flags and not arguments.query.strip():
+        return None
+    from hermes_sessions.services.answers import understood
+
+    query = understood(arguments.query, now)
+    return query._replace(conditions=(*query.conditions, *flags))
+
+
+def _conditions(arguments: Namespace, now: float) -> tuple[Condition, ...]:
+    """What the filters of a command line ask for. Raises BadFilter."""
+    if not any(getattr(arguments, name) not in (None, False) for name in FILTER_NAMES):
+        return ()
+    from hermes_sessions.services.filters import from_flags
+
+    return from_flags(vars(arguments), now)
 
 
 def _show(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
@@ -120,12 +175,14 @@ def _show(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> E
 
 def _cost(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
     now = time.time()
-    wanted = SessionFilter.from_flags(vars(arguments), now)
-    since, until = (None if words is None else parse_moment(words, now) for words in (arguments.since, arguments.until))
+    since, until = (_moment(words, now) for words in (arguments.since, arguments.until))
+    conditions = _conditions(arguments, now)
     with opened(arguments, output, environ) as store:
         ids = None
-        if wanted.terms:
-            found = listing.fitting(store, store.sessions.catalog().conversations, wanted, now)
+        if conditions:
+            from hermes_sessions.services.answers import Answers
+
+            found = Answers(store, time.time).fitting(conditions, store.sessions.catalog().conversations)
             ids = [session.id for conversation in found for session in conversation.sessions]
         summary = store.costs.summary(arguments.by, ids, since, until)
         if output.as_json:
@@ -136,6 +193,14 @@ def _cost(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> E
                 output.talk(f"Days are those of {wording.zone(now)}.")
             output.talk(f"Store: {store.path}")
     return ExitCode.OK
+
+
+def _moment(words: str | None, now: float) -> float | None:
+    if words is None:
+        return None
+    from hermes_sessions.storage.moments import parse_moment
+
+    return parse_moment(words, now)
 
 
 def _doctor(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:

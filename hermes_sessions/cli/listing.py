@@ -5,15 +5,13 @@ Shared by `list`, `search` and the numbered list. Leaves widths to `cli.output`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from hermes_sessions.cli.output import NOTE_INDENT, Column, Output
 from hermes_sessions.cli.records import preview
 from hermes_sessions.model import Catalog, Conversation, ConversationHits, Overview
 from hermes_sessions.services import sorting, wording
-from hermes_sessions.services.filters import SessionFilter
-from hermes_sessions.services.live import live_sessions
 from hermes_sessions.storage.store import Store
 
 COLUMNS = (
@@ -40,31 +38,22 @@ class Listing:
     total: int
 
 
-def choose(store: Store, catalog: Catalog, wanted: SessionFilter, now: float, *, everything: bool = False) -> Listing:
-    """The conversations of the catalogue that are listed, in its order: those that `wanted` lets through and that are
-    neither archived nor empty nor a subagent's, unless `everything` or the filter itself asks for those."""
+def choose(
+    catalog: Catalog, fitting: Collection[str] | None = None, wanted: Collection[str] = (), *, everything: bool = False
+) -> Listing:
+    """The conversations of the catalogue that are listed, in its order: of the `fitting` ones, by their ids (None: of
+    all), those that are neither archived nor empty nor a subagent's, unless that is `wanted`, or `everything` is."""
     hidden = dict.fromkeys((*HIDDEN, "filtered"), 0)
-    left = []
+    chosen = []
     for conversation in catalog:
         reason = None if everything else _reason_to_hide(conversation)
-        if reason is None or wanted.asks_for(reason):
-            left.append(conversation)
-        else:
+        if reason is not None and reason not in wanted:
             hidden[reason] += 1
-    chosen = fitting(store, left, wanted, now)
-    hidden["filtered"] = len(left) - len(chosen)
-    return Listing(chosen, hidden, len(catalog))
-
-
-def fitting(
-    store: Store, conversations: Sequence[Conversation], wanted: SessionFilter, now: float
-) -> tuple[Conversation, ...]:
-    """The conversations that a filter lets through."""
-    if not wanted.terms:
-        return tuple(conversations)
-    facts = store.sessions.facts(conversations) if wanted.needs_facts else {}
-    live = live_sessions(store, now) if wanted.asks_for("live") else frozenset()
-    return tuple(item for item in conversations if wanted.matches(item, facts.get(item.id), live))
+        elif fitting is not None and conversation.id not in fitting:
+            hidden["filtered"] += 1
+        else:
+            chosen.append(conversation)
+    return Listing(tuple(chosen), hidden, len(catalog))
 
 
 def _reason_to_hide(conversation: Conversation) -> str | None:

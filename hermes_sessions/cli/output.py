@@ -34,6 +34,9 @@ TIGHT = 12
 """Cells below which it is no use beside the last column."""
 FALLBACK_WIDTH = 80
 PIECE = 4096
+POINTED = 50
+"""Characters of a query that are shown before a place that is pointed at, of it, and behind it."""
+
 CANDIDATES = 20
 """Sessions that an ambiguous name is told to fit, the newest ones; JSON has all."""
 
@@ -240,6 +243,8 @@ class Output:
                 # The output itself is what failed; that leaves the words below.
                 pass
         self.talk(f"{PROGRAM}: {error.message}")
+        if isinstance(error, errors.BadQuery) and error.query:
+            self._point_at(error.query, error.start, error.stop)
         if isinstance(error, errors.AmbiguousSession):
             for candidate in error.candidates[:CANDIDATES]:
                 self._say(f"  {text.one_line(candidate.id)}  {text.one_line(candidate.title)}".rstrip() + "\n")
@@ -247,6 +252,17 @@ class Output:
                 self._say(f"  … and {len(more):,} more\n")
         if error.hint:
             self._say(f"  {text.one_line(error.hint)}\n")
+
+    def _point_at(self, query: str, start: int, stop: int) -> None:
+        """The query on a line, and carets below the place; a query too long for a line shows what is around it."""
+        # Character by character, since blanks at the edges of a piece belong to it.
+        parts = (query[:start], query[start:stop], query[stop:])
+        before, place, after = ("".join(map(_plain_character, part)) for part in parts)
+        lead = "…" if len(before) > POINTED else ""
+        before = lead + before[len(before) - POINTED if lead else 0 :]
+        place = place[:POINTED]
+        self._say(f"  {before}{place}{after[:POINTED]}\n")
+        self._say(f"  {' ' * text.cell_width(before)}{'^' * max(1, text.cell_width(place))}\n")
 
     def trace(self, trace: str) -> None:
         """A traceback, for whoever asked for one."""
@@ -327,6 +343,11 @@ def _error_record(error: errors.SessionsError) -> dict[str, object]:
 
 def _candidate_record(candidate: Conversation) -> dict[str, object]:
     return {"id": candidate.id, "root_id": candidate.root.id, "title": candidate.title, "source": candidate.tip.source}
+
+
+def _plain_character(character: str) -> str:
+    """A character that takes a place of its own on a line, or a blank."""
+    return text.one_line(character) or " "
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

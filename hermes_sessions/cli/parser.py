@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
@@ -13,6 +14,20 @@ PROGRAM = "hermes-sessions"
 COST_KEYS = ("day", "week", "month", "provider", "model", "source", "session", "task")
 SORT_KEYS = ("active", "started", "messages", "cost", "tokens", "title", "source")
 SHELLS = ("bash", "zsh", "fish")
+
+QUERY_KEYS = (
+    *("source", "model", "provider", "cwd", "branch", "title", "id", "user", "chat", "end", "tool"),
+    *("role", "is", "has"),
+    *("messages", "tokens", "cost", "tools"),
+    *("before", "after", "older", "newer"),
+)
+"""The keys of `storage.conditions`, which help should not have to load."""
+
+QUERYING = ("browse", "list", "search")
+"""The commands whose words are a query."""
+
+SHIELD = "\0"
+"""Stands before a word that only looks like an option: no word of a command line can hold it."""
 
 FILTERS = (
     ("--source", "NAME", "from this source (several with commas): cli, telegram, cron and so on"),
@@ -37,6 +52,9 @@ FILTERS = (
     ("--max-tool-calls", "N", "with at most N tool calls"),
 )
 """The filters that take a value; `services.filters` reads them."""
+
+FILTER_NAMES = (*(flag[2:].replace("-", "_") for flag, _, _ in FILTERS), "archived", "live")
+"""All filters, as a parsed command line names them."""
 
 
 class HelpAsked(Exception):
@@ -68,16 +86,38 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """The command line as a namespace with every option of its command. No command at all is `browse`.
+    """The command line as a namespace with every option of its command. No command at all is `browse`. The words of a
+    query are one text.
 
     Raises `UsageError`, and `HelpAsked` for `--help`.
     """
     words = list(words)
-    arguments = build_parser(words).parse_args(words)
+    arguments = _parsed(words)
     if arguments.command is None and not arguments.version:
-        words.append("browse")
-        arguments = build_parser(words).parse_args(words)
+        arguments = _parsed([*words, "browse"])
     return arguments
+
+
+def _parsed(words: list[str]) -> argparse.Namespace:
+    parser = build_parser(words)
+    arguments, left = parser.parse_known_args([_shielded(word) for word in words])
+    if arguments.command not in QUERYING:
+        return parser.parse_args(words)
+    # Words of a query are left over where options stand between them.
+    left = [word for word in left if word != "--"]
+    if options := [word for word in left if word.startswith("-")]:
+        parser.error(f"unrecognized arguments: {' '.join(options)}")
+    for name, value in vars(arguments).items():
+        if isinstance(value, str):
+            setattr(arguments, name, value.replace(SHIELD, ""))
+    arguments.query = " ".join([*arguments.query, *map(_typed, left)]).replace(SHIELD, "")
+    return arguments
+
+
+def _shielded(word: str) -> str:
+    """`-word` with something before it, since argparse takes it for options of one letter each; ours stay options."""
+    is_word = word.startswith("-") and word[1:2] not in ("", "-", "p") and word != "-h"
+    return SHIELD + word if is_word else word
 
 
 def build_parser(words: Sequence[str] | None = None) -> Parser:
@@ -133,6 +173,16 @@ def _add_filters(parser: Parser) -> None:
     group.add_argument("--live", action="store_true", help="that are in use")
 
 
+def _add_query(parser: Parser, count: str, summary: str) -> None:
+    parser.add_argument("query", nargs=count, type=_typed, metavar="QUERY", help=summary)
+    parser.epilog = (
+        'A query: words that must all occur, "a phrase", -without, this OR that, beginning*, and key:value with the'
+        f" keys {', '.join(QUERY_KEYS)}. A key takes several values (source:cli,cron), a number or an age a comparison"
+        " (cost:>1, older:>2d), and -key:value is the opposite. Times: 2d, 5h, 1w, 3mo, today, yesterday, 2026-05-01;"
+        f" days are local ones (UTC{time.strftime('%z')}). Quote the quotes of a phrase for the shell."
+    )
+
+
 def _add_page(parser: Parser, what: str) -> None:
     parser.add_argument(
         "--limit", type=_count, default=20, metavar="N", help=f"at most N {what}, 0 for all (default: 20)"
@@ -141,13 +191,14 @@ def _add_page(parser: Parser, what: str) -> None:
 
 
 def _add_browse(parser: Parser) -> None:
-    parser.add_argument("query", nargs="?", type=_typed, default="", metavar="QUERY", help="begin with this search")
+    _add_query(parser, "*", "begin with this search")
     parser.add_argument("--plain", action="store_true", help="the numbered list, without the full screen")
     parser.add_argument("--pick", action="store_true", help="print the chosen session's id instead of resuming it")
     parser.add_argument("--demo", action="store_true", help="browse a made-up history")
 
 
 def _add_list(parser: Parser) -> None:
+    _add_query(parser, "*", "only sessions that this finds")
     _add_page(parser, "sessions")
     parser.add_argument(
         "--sort", choices=SORT_KEYS, default="active", help="most, newest or first letter first (default: active)"
@@ -158,9 +209,7 @@ def _add_list(parser: Parser) -> None:
 
 
 def _add_search(parser: Parser) -> None:
-    parser.add_argument(
-        "query", nargs="+", type=_typed, metavar="QUERY", help="words that must all occur; - reads standard input"
-    )
+    _add_query(parser, "+", "what to look for; - reads an error text from standard input and finds its rare words")
     _add_page(parser, "sessions")
     parser.add_argument(
         "--order", choices=("recent", "relevance"), default="recent", help="newest or best first (default: recent)"
@@ -223,6 +272,7 @@ def _typed(words: str) -> str:
 
 
 def _count(words: str) -> int:
+    words = words.removeprefix(SHIELD)
     try:
         number = int(words)
     except ValueError:

@@ -13,7 +13,6 @@ from hermes_sessions.cli import cost_table, listing, transcript
 from hermes_sessions.cli.output import PROGRAM, Output, command_line
 from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import BrowseResult, Catalog, Conversation, ConversationHits
-from hermes_sessions.services.filters import SessionFilter
 from hermes_sessions.services.live import live_sessions
 from hermes_sessions.storage.store import Store
 
@@ -45,7 +44,7 @@ class Picker:
         self._action = action
         self._asks = asks
         self._catalog: Catalog = store.sessions.catalog()
-        self._listing = listing.choose(store, self._catalog, SessionFilter(), clock())
+        self._listing = listing.choose(self._catalog)
         self._found: Mapping[str, ConversationHits] | None = None
         self._rows: tuple[Conversation, ...] = self._listing.conversations
         self._shown = 0
@@ -115,7 +114,10 @@ class Picker:
         self._show_more()
 
     def _search(self, query: str) -> None:
-        result = self._store.search.run(query, self._catalog, limit=SEARCH_LIMIT)
+        from hermes_sessions.services.answers import Answers, understood
+
+        asked = understood(query, self._clock())
+        result = Answers(self._store, self._clock).run(asked, self._catalog, limit=SEARCH_LIMIT)
         if result.notice:
             self._output.talk(result.notice)
         if not result.conversations:

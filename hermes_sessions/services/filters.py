@@ -1,52 +1,42 @@
-"""Which conversations: a filter from the flags of a command line, or from `key:value` words.
+"""Which conversations: the conditions of a query, or of the flags of a command line, asked of each of them.
 
-How durations, dates and numbers are written is in `moments`. What a person asks of the words inside messages
-(`role:`, `tool:`, `has:`) is the search's business.
-
-A condition on a text looks at the whole chain of a conversation: one session that fits is enough. Times are those
-of the last activity, so that nothing that was used today is ever old.
+How conditions are written is in `storage.conditions`, and what they need to know in `known_facts`. A condition on a
+text looks at the whole chain of a conversation: one session that fits is enough. Times are those of the last activity,
+so that nothing that was used today is ever old. A number or a time that is not known fits no condition, be it negated
+or not.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal, cast
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_sessions.errors import BadFilter
-from hermes_sessions.model import Conversation, SessionFacts
-from hermes_sessions.services.moments import parse_moment, parse_number
+from hermes_sessions.model import Conversation
+from hermes_sessions.storage.conditions import NUMBER_KEYS, TIME_KEYS, Condition, Operator, read_condition
 
-Operator = Literal["=", ">=", "<=", ">", "<"]
+if TYPE_CHECKING:
+    from hermes_sessions.services.known_facts import Asked, KnownFacts
 
-TEXT_KEYS = ("source", "provider", "end", "model", "title", "branch", "user", "id", "cwd")
-NUMBER_KEYS = ("messages", "tokens", "cost", "tools")
-TIME_KEYS = ("before", "after", "older", "newer")
-KEYS = (*TEXT_KEYS, *NUMBER_KEYS, *TIME_KEYS, "is")
-STATES = ("archived", "branch", "empty", "live", "subagent", "unpriced")
+Test = Callable[[Conversation], bool]
 
 WHOLE_KEYS = frozenset({"source", "provider", "end"})
 """Names from a short list, compared as wholes; of other texts a part is enough. No text minds the case."""
 
-ONE_VALUE_KEYS = frozenset({"title", "cwd"})
-"""Texts that hold commas of their own."""
-
-FACT_KEYS = frozenset({"provider", "branch", "user", *NUMBER_KEYS})
-
-FLAGS: Mapping[str, tuple[str, Operator]] = {
-    "source": ("source", "="),
-    "model": ("model", "="),
-    "provider": ("provider", "="),
-    "cwd": ("cwd", "="),
-    "branch": ("branch", "="),
-    "title": ("title", "="),
-    "user": ("user", "="),
-    "end_reason": ("end", "="),
-    "before": ("before", "<"),
-    "after": ("after", ">="),
+FLAGS: Mapping[str, tuple[str, Operator | None]] = {
+    "source": ("source", None),
+    "model": ("model", None),
+    "provider": ("provider", None),
+    "cwd": ("cwd", None),
+    "branch": ("branch", None),
+    "title": ("title", None),
+    "user": ("user", None),
+    "end_reason": ("end", None),
+    "before": ("before", None),
+    "after": ("after", None),
     "older_than": ("older", "<"),
     "newer_than": ("newer", ">="),
     "min_messages": ("messages", ">="),
@@ -60,187 +50,191 @@ FLAGS: Mapping[str, tuple[str, Operator]] = {
 }
 """Flags that take a value, as `argparse` spells their names, which are Hermes' own where Hermes has them."""
 
+ONE_VALUE_FLAGS = frozenset({"title", "cwd"})
+"""Flags whose texts hold commas of their own; others are several with commas."""
+
 STATE_FLAGS = ("archived", "live")
 """Flags that take none."""
 
-COMPARE: Mapping[Operator, Callable[[float, float], bool]] = {
-    "=": lambda have, want: have == want,
-    ">=": lambda have, want: have >= want,
-    "<=": lambda have, want: have <= want,
-    ">": lambda have, want: have > want,
-    "<": lambda have, want: have < want,
-}
+
+def from_flags(flags: Mapping[str, object], now: float) -> tuple[Condition, ...]:
+    """The conditions of a parsed command line, such as `vars(arguments)`; what is missing, None or False asks for
+    nothing.
+
+    Raises BadFilter, which names the flag.
+    """
+    conditions = []
+    for name, (key, operator) in FLAGS.items():
+        if (value := flags.get(name)) is None:
+            continue
+        values = [str(value)] if name in ONE_VALUE_FLAGS else str(value).split(",")
+        try:
+            conditions.append(read_condition(key, values, now, operator))
+        except BadFilter as error:
+            raise BadFilter(f"--{name.replace('_', '-')} {value}: {error.message}", error.hint) from None
+    return (*conditions, *(Condition("is", values=(state,)) for state in STATE_FLAGS if flags.get(state)))
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One condition: of the `texts` one must fit, or the `number` (a time is epoch seconds) by its operator."""
+class Filter(NamedTuple):
+    """Conditions that must all hold, ready to be asked. Before a conversation is tested, the facts of each kind in
+    `needs` must have been read of it."""
 
-    key: str
-    texts: tuple[str, ...] = ()
-    operator: Operator = "="
-    number: float = 0.0
-    negated: bool = False
+    tests: tuple[Test, ...]
+    needs: tuple[str | Asked, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class SessionFilter:
-    """Conditions that must all hold; without any, everything fits."""
-
-    terms: tuple[Term, ...] = ()
-
-    @classmethod
-    def from_flags(cls, flags: Mapping[str, object], now: float) -> SessionFilter:
-        """From a parsed command line, such as `vars(arguments)`; what is missing, None or False asks for nothing.
-
-        Raises BadFilter, which names the flag.
-        """
-        terms = []
-        for name, (key, operator) in FLAGS.items():
-            if flags.get(name) is not None:
-                label = f"--{name.replace('_', '-')} {flags[name]}"
-                terms.append(_term(label, key, str(flags[name]), operator, now))
-        terms += [Term("is", (state,)) for state in STATE_FLAGS if flags.get(state)]
-        return cls(tuple(terms))
-
-    @classmethod
-    def from_words(cls, words: Iterable[str], now: float) -> SessionFilter:
-        """From words such as `source:cli,telegram`, `-is:archived`, `cost:>1`, `older:2d`.
-
-        Raises BadFilter, which names the word; also for a word without a key of `KEYS`.
-        """
-        terms = []
-        for word in words:
-            key, _, value = word.removeprefix("-").partition(":")
-            if key not in KEYS:
-                raise BadFilter(f"{word}: there is no key {key!r}.", f"The keys are {', '.join(KEYS)}.")
-            operator, value = _operator(key, value)
-            terms.append(_term(word, key, value, operator, now, negated=word.startswith("-")))
-        return cls(tuple(terms))
-
-    @property
-    def needs_facts(self) -> bool:
-        """Whether `matches` needs the SessionFacts of a conversation."""
-        return any(term.key in FACT_KEYS or (term.key == "is" and "unpriced" in term.texts) for term in self.terms)
-
-    def asks_for(self, state: str) -> bool:
-        """Whether only conversations in this one of `STATES` are wanted: a list that hides them would be empty."""
-        return any(term.key == "is" and state in term.texts and not term.negated for term in self.terms)
-
-    def matches(
-        self, conversation: Conversation, facts: SessionFacts | None = None, live: Collection[str] = frozenset()
-    ) -> bool:
-        """Whether every condition holds. `live` holds ids of the sessions in use.
-
-        A number or a time that is not known fits no condition, be it negated or not.
-        """
-        return all(_holds(term, conversation, facts, live) for term in self.terms)
+    def fits(self, conversation: Conversation) -> bool:
+        return all(test(conversation) for test in self.tests)
 
 
-def _operator(key: str, value: str) -> tuple[Operator, str]:
-    """The operator that a word's value begins with, or what its key means without one."""
-    written = re.match(r"[<>]=?", value)
-    if written is None or key not in (*NUMBER_KEYS, "older", "newer"):
-        return ("<" if key in ("before", "older") else ">=" if key in TIME_KEYS else "="), value
-    operator = cast(Operator, written[0])
-    if key in TIME_KEYS:
-        # An age above two days is a time before two days ago.
-        operator = ">=" if operator.startswith("<") else "<"
-    return operator, value[len(written[0]) :]
+def prepare(conditions: Sequence[Condition], known: KnownFacts, live: Callable[[], Collection[str]]) -> Filter:
+    """The filter of these conditions. `live` gives the ids of the sessions in use, and is called if they are asked for.
 
-
-def _term(label: str, key: str, value: str, operator: Operator, now: float, *, negated: bool = False) -> Term:
-    """A condition from the words of its value. Raises BadFilter with the label in front."""
-    try:
-        if key in TIME_KEYS:
-            return Term(key, operator=operator, number=parse_moment(value, now), negated=negated)
-        if key in NUMBER_KEYS:
-            return Term(key, operator=operator, number=parse_number(value), negated=negated)
-    except BadFilter as error:
-        raise BadFilter(f"{label}: {error.message}", error.hint) from None
-    values = [value] if key in ONE_VALUE_KEYS else value.split(",")
-    texts = tuple(text.strip().casefold() for text in values if text.strip())
-    if not texts:
-        raise BadFilter(f"{label}: there is nothing to look for.", f"Write what the {key} should be.")
-    if key == "is" and (unknown := [text for text in texts if text not in STATES]):
-        raise BadFilter(f"{label}: there is no state {unknown[0]!r}.", f"The states are {', '.join(STATES)}.")
-    if key == "cwd":
-        texts = (_directory(value.strip()),)
-    return Term(key, texts, negated=negated)
-
-
-def _holds(term: Term, conversation: Conversation, facts: SessionFacts | None, live: Collection[str]) -> bool:
-    if term.key in TIME_KEYS or term.key in NUMBER_KEYS:
-        have = _number(term.key, conversation, facts)
-        return have is not None and COMPARE[term.operator](have, term.number) is not term.negated
-    if term.key == "is":
-        fits = any(_is(state, conversation, facts, live) for state in term.texts)
-    elif term.key == "cwd":
-        fits = any(_within(session.cwd, term.texts[0]) for session in conversation.sessions if session.cwd)
+    Conditions on messages hold for a conversation with a message that fits all of them; those that only leave out hold
+    for one without any message that would not fit.
+    """
+    needs: dict[str | Asked, None] = {}
+    of_messages = [condition for condition in conditions if condition.of_messages]
+    tests = [_test(condition, known, live, needs) for condition in conditions if not condition.of_messages]
+    if any(not condition.negated for condition in of_messages):
+        tests.append(_holds(tuple(map(_placeless, of_messages)), known, needs))
     else:
-        have_texts = [text.casefold() for text in _texts(term.key, conversation, facts) if text]
-        if term.key in WHOLE_KEYS:
-            fits = any(text in term.texts for text in have_texts)
-        else:
-            fits = any(want in text for want in term.texts for text in have_texts)
-    return fits is not term.negated
+        for condition in of_messages:
+            holds = _holds((_placeless(condition)._replace(negated=False),), known, needs)
+            tests.append(_not(holds))
+    return Filter(tuple(tests), tuple(needs))
 
 
-def _number(key: str, conversation: Conversation, facts: SessionFacts | None) -> float | None:
+def _test(
+    condition: Condition, known: KnownFacts, live: Callable[[], Collection[str]], needs: dict[str | Asked, None]
+) -> Test:
+    key = condition.key
+    if key in TIME_KEYS or key in NUMBER_KEYS:
+        return _compared(condition, _number(key, known, needs))
+    if key in ("is", "has"):
+        test = _any([_state(value, known, live, needs) for value in condition.values])
+    elif key == "cwd":
+        wanted = [_directory(value) for value in condition.values]
+        within = cache(lambda cwd: any(_within(cwd, directory) for directory in wanted))
+        test = _any_text(within, lambda item: (session.cwd for session in item.sessions))
+    else:
+        test = _any_text(cache(_text_test(condition)), _texts(key, known, needs))
+    return _not(test) if condition.negated else test
+
+
+def _compared(condition: Condition, number: Callable[[Conversation], float | None]) -> Test:
+    def test(conversation: Conversation) -> bool:
+        have = number(conversation)
+        return have is not None and condition.compares(have) is not condition.negated
+
+    return test
+
+
+def _number(key: str, known: KnownFacts, needs: dict[str | Asked, None]) -> Callable[[Conversation], float | None]:
     if key in TIME_KEYS:
-        return conversation.last_active_at
-    if facts is None:
-        return None
+        return lambda item: item.last_active_at
+    kind = "counts" if key in ("messages", "tools") else "spent"
+    needs[kind] = None
+    fact = known.of(kind)
     match key:
         case "messages":
-            return facts.message_count
+            return lambda item: fact(item).messages
         case "tools":
-            return facts.tool_call_count
+            return lambda item: fact(item).tool_calls
         case "tokens":
-            return facts.tokens.total
+            return lambda item: fact(item).tokens
         case _:
-            return facts.cost.amount_usd
+            return lambda item: fact(item).money.amount_usd
 
 
-def _texts(key: str, conversation: Conversation, facts: SessionFacts | None) -> list[str | None]:
-    sessions = conversation.sessions
+def _text_test(condition: Condition) -> Callable[[str], bool]:
+    wanted = tuple(value.casefold() for value in condition.values)
+    if condition.key not in WHOLE_KEYS:
+        return lambda text: any(want in text.casefold() for want in wanted)
+    # The last one may not be all there yet.
+    begun = wanted[-1] if condition.unfinished else None
+    return lambda text: text.casefold() in wanted or (begun is not None and text.casefold().startswith(begun))
+
+
+def _texts(
+    key: str, known: KnownFacts, needs: dict[str | Asked, None]
+) -> Callable[[Conversation], Iterable[str | None]]:
     match key:
         case "source":
-            return [session.source for session in sessions]
+            return lambda item: (session.source for session in item.sessions)
         case "model":
-            return [session.model for session in sessions]
+            return lambda item: (session.model for session in item.sessions)
         case "title":
-            return [session.title for session in sessions]
+            return lambda item: (session.title for session in item.sessions)
         case "id":
-            return [session.id for session in sessions]
+            return lambda item: (session.id for session in item.sessions)
         case "end":
-            return [conversation.tip.end_reason]
-    if facts is None:
-        return []
-    return [{"provider": facts.provider, "branch": facts.git_branch, "user": facts.user_id}[key]]
+            return lambda item: (item.tip.end_reason,)
+    needs["names"] = None
+    names = known.of("names")
+    return lambda item: (getattr(name, key) for name in names(item))
 
 
-def _is(state: str, conversation: Conversation, facts: SessionFacts | None, live: Collection[str]) -> bool:
+def _state(state: str, known: KnownFacts, live: Callable[[], Collection[str]], needs: dict[str | Asked, None]) -> Test:
     match state:
         case "archived":
-            return conversation.archived
+            return lambda item: item.archived
         case "branch":
-            return conversation.branched_from is not None
+            return lambda item: item.branched_from is not None
         case "empty":
-            return conversation.empty
-        case "live":
-            return any(session.id in live for session in conversation.sessions)
+            return lambda item: item.empty
         case "subagent":
-            return conversation.kind == "subagent"
-        case _:
-            return facts is not None and facts.cost.amount_usd is None
+            return lambda item: item.kind == "subagent"
+        case "live":
+            return _live(live())
+        case "error" | "interrupted":
+            needs["status"] = None
+            status = known.of("status")
+            if state == "error":
+                return lambda item: status(item) == "error"
+            # What is still being written stands in the middle of something, too.
+            running = _live(live())
+            return lambda item: status(item) == "interrupted" and not running(item)
+        case "unpriced" | "cost":
+            needs["spent"] = None
+            spent = known.of("spent")
+            if state == "unpriced":
+                return lambda item: spent(item).money.amount_usd is None
+            return lambda item: (spent(item).money.amount_usd or 0.0) > 0
+    key = "is" if state == "rewound" else "has"
+    return _holds((Condition(key, values=(state,)),), known, needs)
+
+
+def _live(live: Collection[str]) -> Test:
+    return lambda item: any(session.id in live for session in item.sessions)
+
+
+def _holds(asked: Asked, known: KnownFacts, needs: dict[str | Asked, None]) -> Test:
+    needs[asked] = None
+    return known.of(asked)
+
+
+def _placeless(condition: Condition) -> Condition:
+    return condition._replace(start=0, stop=0, unfinished=False)
+
+
+def _any(tests: Sequence[Test]) -> Test:
+    return tests[0] if len(tests) == 1 else lambda item: any(test(item) for test in tests)
+
+
+def _any_text(fits: Callable[[str], bool], texts: Callable[[Conversation], Iterable[str | None]]) -> Test:
+    return lambda item: any(fits(text) for text in texts(item) if text)
+
+
+def _not(test: Test) -> Test:
+    return lambda item: not test(item)
 
 
 def _directory(words: str) -> str:
     """A directory as an absolute path without links; any other words as they are: they name a part of a path."""
+    words = words.strip()
     if not words.startswith((".", "~", "/", "\\")) and not re.match(r"[A-Za-z]:[/\\]", words):
         return words
-    return os.path.realpath(os.path.expanduser(words))  # noqa: PTH111 - a `~` without a user stays as it is
+    return _real(os.path.abspath(os.path.expanduser(words)))  # noqa: PTH100, PTH111 - no path is refused
 
 
 def _within(cwd: str, wanted: str) -> bool:

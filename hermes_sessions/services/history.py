@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import (
@@ -24,12 +24,17 @@ from hermes_sessions.model import (
     Message,
     MessageStub,
     Overview,
+    SearchOrder,
     SearchResult,
     SessionFacts,
 )
 from hermes_sessions.services.background import Call, StoreThread
 from hermes_sessions.services.live import live_sessions
 from hermes_sessions.storage import Store, open_store
+
+if TYPE_CHECKING:
+    from hermes_sessions.services.answers import Answers
+    from hermes_sessions.services.completion import Vocabulary
 
 RECENT_CONVERSATIONS = 200
 """Enough for any first screen, few enough to be read while Textual is still being imported."""
@@ -53,7 +58,8 @@ class History:
         self._clock = clock
         self._screen = StoreThread(self._open, "screen")
         self._whole = StoreThread(self._open, "whole store")
-        self._finder = StoreThread(self._open, "search")
+        self._search = StoreThread(self._open, "search")
+        self._answers: Answers | None = None
         self._question: Call[None] | None = None
         self._asked = 0
         self._version: int | None = None
@@ -130,11 +136,28 @@ class History:
         before, self._version = self._version, version
         return before is not None and version != before
 
-    def search(self, text: str, catalog: Catalog, deliver: Deliver, limit: int = SEARCH_LIMIT) -> None:
+    async def vocabulary(self, catalog: Catalog) -> Vocabulary:
+        """What Tab completes in the search line: see `services.completion`."""
+
+        def read(store: Store) -> Vocabulary:
+            from hermes_sessions.services.completion import vocabulary_of
+
+            return vocabulary_of(store, catalog)
+
+        return await self._whole.call(read)
+
+    def search(
+        self,
+        text: str,
+        catalog: Catalog,
+        deliver: Deliver,
+        limit: int = SEARCH_LIMIT,
+        order: SearchOrder = "recent",
+    ) -> None:
         """Ask for what `text` finds in `catalog`'s conversations, instead of anything asked before.
 
-        `deliver` is called on the running event loop with growing answers or with the one error, as long as nothing
-        else was asked and the search was not cancelled.
+        The text may still be typed: see `storage.query.parse`. `deliver` is called on the running event loop with
+        growing answers or with the one error, as long as nothing else was asked and the search was not cancelled.
         """
         self.cancel_search()
         asked = self._asked
@@ -145,8 +168,13 @@ class History:
                 deliver(answer, finished)
 
         def run(store: Store) -> None:
+            from hermes_sessions.storage.query import parse
+
+            query = parse(text, self._clock(), typing=True)
             result = None
-            for result in store.search.stream(text, catalog, limit=limit):
+            for result in self._answers_of(store).stream(
+                query, catalog, limit=limit, order=order, cancelled=lambda: asked != self._asked
+            ):
                 if asked != self._asked:
                     return
                 loop.call_soon_threadsafe(arrive, result, result.complete)
@@ -160,7 +188,7 @@ class History:
             elif error is not None:
                 raise error  # a fault of ours: the event loop's handler must hear of it
 
-        self._question = self._finder.submit(run)
+        self._question = self._search.submit(run)
         asyncio.wrap_future(self._question).add_done_callback(ended)
 
     def cancel_search(self) -> None:
@@ -173,7 +201,7 @@ class History:
     def close(self) -> None:
         """Interrupt whatever runs and let go of the store. Quick, whatever the queries do."""
         self.cancel_search()
-        for thread in (self._finder, self._whole, self._screen):
+        for thread in (self._search, self._whole, self._screen):
             thread.close()
 
     def __enter__(self) -> History:
@@ -186,6 +214,14 @@ class History:
 
     def _open(self) -> Store:
         return open_store(self.path)
+
+    def _answers_of(self, store: Store) -> Answers:
+        """What answers on the search's own thread, with all that it has learnt. Imported for the first."""
+        if self._answers is None:
+            from hermes_sessions.services.answers import Answers
+
+            self._answers = Answers(store, self._clock)
+        return self._answers
 
     def _first_read(self, store: Store) -> Catalog:
         # The version before the catalogue: what is committed in between counts as a change.

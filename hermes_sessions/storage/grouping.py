@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +17,10 @@ from hermes_sessions.model import (
 )
 from hermes_sessions.storage.matching import snippet
 from hermes_sessions.storage.texts import MessageText
+
+
+CUT_AT_ONCE = 32
+"""Conversations whose snippets are cut before the next texts are asked for, where a search can be given up."""
 
 
 class Found(NamedTuple):
@@ -54,25 +58,43 @@ class _Group:
 class Groups:
     """The conversations found so far, at most `limit` (0: all). Title hits take their place by last activity.
 
-    Of each conversation's hits the first `kept` get a snippet; the rest are counted.
+    Of each conversation's hits the first `kept` get a snippet; the rest are counted. Hits in conversations that are not
+    `allowed` (None: all are) are no hits.
     """
 
     def __init__(
-        self, catalog: Catalog, titles: Iterator[TitleHit], folded_terms: Sequence[str], *, limit: int, kept: int
+        self,
+        catalog: Catalog,
+        titles: Iterator[TitleHit],
+        words: Sequence[str],
+        *,
+        limit: int,
+        kept: int,
+        allowed: Collection[str] | None = None,
     ) -> None:
         self._by_session = catalog.by_session
         self._titles = titles
         self._next_title = next(titles, None)
-        self._folded = folded_terms
+        self._words = words
+        self._allowed = allowed
         self._limit = limit
         self._kept = kept
         self._groups: dict[str, _Group] = {}
         self._left_out = not catalog.whole
+        self.counted = 0
+        """Hits in messages."""
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another conversation."""
+        return 0 < self._limit <= len(self._groups)
 
     def add(
         self, page: Sequence[Found], texts: Callable[[Sequence[int]], Mapping[int, MessageText]], *, by_time: bool
-    ) -> None:
-        """Add a page of hits, and before each the title hits of conversations that were active later."""
+    ) -> bool:
+        """Add a page of hits, and before each the title hits of conversations that were active later. Return whether
+        there was any."""
+        before = self.counted
         if not by_time:
             self.add_remaining_titles()
         for found in page:
@@ -80,6 +102,9 @@ class Groups:
             if conversation is None:
                 self._left_out = True
                 continue
+            if self._allowed is not None and conversation.id not in self._allowed:
+                continue
+            self.counted += 1
             if found.timestamp is not None:
                 self._add_titles(since=found.timestamp)
             group = self._group(conversation)
@@ -88,6 +113,7 @@ class Groups:
                 if len(group.hits) + len(group.waiting) < self._kept:
                     group.waiting.append(found)
         self._cut_snippets(texts)
+        return self.counted > before
 
     def add_remaining_titles(self) -> None:
         self._add_titles(since=None)
@@ -117,19 +143,21 @@ class Groups:
             group = self._group(conversation)
             if group is not None:
                 group.count += 1
-                shown = snippet(session_id if title is None else title, self._folded)
+                shown = snippet(session_id if title is None else title, self._words)
                 place: Place = "id" if title is None else "title"
                 group.hits.append(SearchHit(None, session_id, None, conversation.last_active_at, place, shown))
 
     def _cut_snippets(self, texts: Callable[[Sequence[int]], Mapping[int, MessageText]]) -> None:
         waiting = [group for group in self._groups.values() if group.waiting]
-        found = texts([item.message_id for group in waiting for item in group.waiting]) if waiting else {}
-        for group in waiting:
-            for item in group.waiting:
-                text = found.get(item.message_id)
-                if text is not None:
-                    place, shown = text.hit(self._folded)
-                    group.hits.append(
-                        SearchHit(item.message_id, item.session_id, item.role, item.timestamp, place, shown)
-                    )
-            group.waiting.clear()
+        for start in range(0, len(waiting), CUT_AT_ONCE):
+            some = waiting[start : start + CUT_AT_ONCE]
+            found = texts([item.message_id for group in some for item in group.waiting])
+            for group in some:
+                for item in group.waiting:
+                    text = found.get(item.message_id)
+                    if text is not None:
+                        place, shown = text.hit(self._words)
+                        group.hits.append(
+                            SearchHit(item.message_id, item.session_id, item.role, item.timestamp, place, shown)
+                        )
+                group.waiting.clear()

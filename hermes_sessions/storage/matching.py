@@ -1,12 +1,14 @@
-"""Finding terms in a text the way a person means it, and cutting the snippet that shows them. Pure."""
+"""Finding words in a text the way a person means it, and cutting the snippet that shows them. Pure."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from hermes_sessions.model import Snippet
+from hermes_sessions.storage.query import SearchQuery, Term
 
 SNIPPET_CHARACTERS = 240
 BEFORE_MATCH = 60
@@ -17,70 +19,164 @@ _MARKS = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe00-\ufe0f\ufe20-\ufe2f]+"
 )
 _BLANKS = re.compile(r"\s+")
+_WORD = re.compile(r"\w+")
+
+
+class _Folding(dict[int, str]):
+    """What each character becomes, found out when it is first met.
+
+    One by one and not by normalising a whole text, which puts marks in another order: then what stands between two of
+    them would not be in the text any more.
+    """
+
+    def __missing__(self, code: int) -> str:
+        folded = self[code] = _MARKS.sub("", unicodedata.normalize("NFD", chr(code).casefold()))
+        return folded
+
+
+_FOLDING = _Folding()
 
 
 def fold(text: str) -> str:
     """The text without differences of case, accent or composition."""
-    if text.isascii():
-        return text.lower()
-    return _MARKS.sub("", unicodedata.normalize("NFD", text.casefold()))
+    return text.lower() if text.isascii() else text.translate(_FOLDING)
 
 
-def locate(text: str, folded_terms: Sequence[str]) -> list[tuple[int, int]]:
-    """Offsets of all matches in the text as it is, in order and without overlaps."""
+class Needles:
+    """What a message must hold and what it must not, folded once."""
+
+    def __init__(self, query: SearchQuery) -> None:
+        self.clauses = tuple(tuple(_needle(term.text) for term in clause) for clause in query.clauses)
+        self.words = tuple(dict.fromkeys(needle for clause in self.clauses for needle in clause))
+        """All of them, for marking what was found."""
+        self._starts = tuple(tuple(_word_start(term) for term in clause) for clause in query.clauses)
+        self._excluded = tuple(_excluded(term) for term in query.excluded)
+        self._spread = any(" " in needle for needle in self.words)
+
+    def fit(self, text: str, *, word_starts: bool = False) -> bool:
+        """Whether a text holds one needle of every clause and nothing that is excluded.
+
+        With `word_starts` a word counts only where no other letter stands before it, as in an index of words.
+        """
+        folded = fold(text)
+        if self._spread:
+            folded = " ".join(folded.split())
+        if not all(any(needle in folded for needle in clause) for clause in self.clauses):
+            return False
+        if word_starts and not all(any(start.search(folded) for start in clause) for clause in self._starts):
+            return False
+        return not any(word.search(folded) for word in self._excluded)
+
+    def excluded_from(self, text: str) -> bool:
+        """Whether a text holds something that is excluded."""
+        return bool(self._excluded) and any(word.search(fold(text)) for word in self._excluded)
+
+
+def without_marks(query: SearchQuery) -> SearchQuery:
+    """The query without terms of which nothing can be seen, such as half of an emoji: they ask for nothing."""
+    clauses = [clause for clause in query.clauses if all(fold(term.text) for term in clause)]
+    return query._replace(clauses=tuple(clauses), excluded=tuple(term for term in query.excluded if fold(term.text)))
+
+
+def locate(text: str, needles: Sequence[str]) -> list[tuple[int, int]]:
+    """Offsets of all matches in the text as it is, in order and without overlaps. A blank is any white space."""
     folded, origin = _folded_with_origin(text)
     spans: list[tuple[int, int]] = []
-    for term in folded_terms:
-        start = folded.find(term) if term else -1
-        while start >= 0:
-            end = start + len(term)
-            spans.append((start, end) if origin is None else (origin[start], origin[end - 1] + 1))
-            start = folded.find(term, end)
+    for needle in needles:
+        if " " in needle:
+            found = [match.span() for match in _spread(needle).finditer(folded)]
+        else:
+            found = _places(folded, needle)
+        spans += found if origin is None else [(origin[start], origin[end - 1] + 1) for start, end in found]
     return _merged(sorted(spans))
 
 
-def snippet(text: str, folded_terms: Sequence[str]) -> Snippet:
-    """A piece of the text around its first match, white space made single blanks, with the matches as spans."""
-    start = max(0, _first_match(text, folded_terms) - BEFORE_MATCH)
+def snippet(text: str, needles: Sequence[str]) -> Snippet:
+    """A piece of the text around its first match, white space made single blanks, with the matches as spans.
+
+    Where none is there as it was written, the words in them are marked: an index finds "import os" in "import: os".
+    """
+    first = _first_match(text, needles)
+    if first < 0:
+        needles = [word for needle in needles for word in _WORD.findall(needle)]
+        first = _first_match(text, needles)
+    start = max(0, first - BEFORE_MATCH)
     if start:
         # Begin with a whole word, where one begins soon.
         start = text.find(" ", start, start + BEFORE_MATCH) + 1 or start
     piece = text[start : start + SNIPPET_CHARACTERS]
     lead = "…" if start else ""
     tail = "…" if start + SNIPPET_CHARACTERS < len(text) else ""
-    return _single_line(piece, locate(piece, folded_terms), lead, tail)
+    return _single_line(piece, locate(piece, needles), lead, tail)
 
 
-def _first_match(text: str, folded_terms: Sequence[str]) -> int:
-    """Offset of the first match, 0 when there is none; no more is folded than has to be."""
-    longest = max((len(term) for term in folded_terms), default=0)
+def _needle(text: str) -> str:
+    """A term as it is looked for in folded text."""
+    return " ".join(fold(text).split())
+
+
+def _word_start(term: Term) -> re.Pattern[str]:
+    start = r"(?<![^\W_])" if term.route == "word" else ""
+    return re.compile(start + re.escape(_needle(term.text)))
+
+
+def _excluded(term: Term) -> re.Pattern[str]:
+    """A word that is excluded goes where it stands alone: `-art` leaves "start". Other text goes wherever it is."""
+    end = r"(?![^\W_])" if term.route == "word" and not term.prefix else ""
+    return re.compile(_word_start(term).pattern + end)
+
+
+def _spread(needle: str) -> re.Pattern[str]:
+    return re.compile(r"\s+".join(map(re.escape, needle.split(" "))))
+
+
+def _places(folded: str, needle: str) -> list[tuple[int, int]]:
+    places = []
+    start = folded.find(needle) if needle else -1
+    while start >= 0:
+        end = start + len(needle)
+        places.append((start, end))
+        start = folded.find(needle, end)
+    return places
+
+
+def _first_match(text: str, needles: Sequence[str]) -> int:
+    """Offset of the first match, -1 when there is none; no more is folded than has to be."""
+    longest = max((len(needle) for needle in needles), default=0)
     for start in range(0, len(text), CHUNK_CHARACTERS):
         # The next chunk's beginning belongs to it, for matches that lie across; marks may make them longer.
         chunk = text[start : start + CHUNK_CHARACTERS + 4 * longest]
         folded = fold(chunk)
-        if any(term and term in folded for term in folded_terms):
-            return start + locate(chunk, folded_terms)[0][0]
-    return 0
+        if any(" " in needle or (needle and needle in folded) for needle in needles) and (
+            places := locate(chunk, needles)
+        ):
+            return start + places[0][0]
+    return -1
 
 
 def _single_line(piece: str, spans: Sequence[tuple[int, int]], lead: str, tail: str) -> Snippet:
-    shifts: list[int] = []
-    line: list[str] = [lead]
-    length = len(lead)
-    position = 0
+    """The piece with every run of white space as one blank, none in front, and the spans moved along."""
+    pieces, offsets, lengths = [lead], [0], [len(lead)]
+    position, length = 0, len(lead)
     for blank in _BLANKS.finditer(piece):
-        for _ in range(position, blank.start()):
-            shifts.append(length)
-            length += 1
-        line.append(piece[position : blank.start()])
-        shifts.extend([length] * (blank.end() - blank.start()))
-        if blank.start() > 0:
-            line.append(" ")
-            length += 1
+        pieces += (piece[position : blank.start()], " " if blank.start() else "")
+        length += blank.start() - position
+        # Whatever is within the run is moved to its single blank.
+        offsets.append(blank.start())
+        lengths.append(length)
+        length += 1 if blank.start() else 0
         position = blank.end()
-    shifts.extend(range(length, length + len(piece) - position + 1))
-    line.extend((piece[position:], tail))
-    return Snippet("".join(line), tuple((shifts[a], shifts[b]) for a, b in spans if shifts[a] < shifts[b]))
+        offsets.append(position)
+        lengths.append(length)
+    pieces += (piece[position:], tail)
+
+    def moved(offset: int) -> int:
+        at = bisect_right(offsets, offset) - 1
+        following = lengths[at + 1] if at + 1 < len(lengths) else offset - offsets[at] + lengths[at]
+        return min(lengths[at] + offset - offsets[at], following)
+
+    places = ((moved(start), moved(stop)) for start, stop in spans)
+    return Snippet("".join(pieces), tuple((start, stop) for start, stop in places if start < stop))
 
 
 def _folded_with_origin(text: str) -> tuple[str, list[int] | None]:
@@ -90,7 +186,7 @@ def _folded_with_origin(text: str) -> tuple[str, list[int] | None]:
     folded: list[str] = []
     origin: list[int] = []
     for offset, char in enumerate(text):
-        for part in char.lower() if char.isascii() else fold(char):
+        for part in _FOLDING[ord(char)]:
             folded.append(part)
             origin.append(offset)
     return "".join(folded), origin

@@ -1,129 +1,209 @@
-"""Which index answers which term of a query, and what has to be checked by reading. Pure."""
+"""What to ask which index, and what a statement that reads messages can rule out by itself. Pure.
+
+No index sees everything. The index of words folds accents and knows where words begin; the trigram index sees what is
+inside of them. Both hold tool calls and the parts of messages with images as JSON, so that a text is asked for in every
+spelling that JSON has for it. An answer of the trigram index holds all that fits and more: it is checked by reading.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
-from hermes_sessions.storage.query import Term, has_cjk, quoted, words_in
+from hermes_sessions.storage.matching import fold
+from hermes_sessions.storage.query import Clause, SearchQuery, Term, has_cjk, quoted, words_in
+from hermes_sessions.storage.values import SQLValue
 
 WORDS = "messages_fts"
 TRIGRAM = "messages_fts_trigram"
 
-NOTHING = ""
-
 TRIGRAM_CHARACTERS = 3
 
 SHORT_PREFIX = 3
-"""Letters of a prefix that so many words begin with that merging them takes a noticeable time."""
+"""Letters of a prefix that so many words begin with that merging their entries takes longer than a frame."""
+
+MOST_CLAUSES, MOST_TERMS = 16, 50
+"""So much of a query is put to SQLite, which takes no expression of any size. Checking by reading knows no bounds."""
+
+LONGEST = 60
+"""Characters of a text that a trigram index is asked for: the rest of a long one rules out nothing more."""
+
+NOTHING = '"\U0010fffe\U0010fffe\U0010fffe"'
+"""What no text holds."""
+
+TrigramsBeginning = Callable[[str], list[str] | None]
+"""The trigrams that begin with a text of one or two characters; None when they are too many to try or not known."""
+
+_JOINTS = re.compile(r'\s*["\\:,{}\[\]]+\s*|\s{2,}|[^\S ]')
+"""Where JSON, unfolded for a person, and white space may be something else in the stored text."""
+
+_RUNS = re.compile(r'[^\s"\\:,{}\[\]]+')
+"""What is the same wherever it stands, but for the escapes of JSON."""
+
+_TOKENS = re.compile(r"[0-9A-Za-z]+")
+_WIDE_BLANK = re.compile(r"\s{2}|[^\S ]")
+
+_STEADY = re.compile(r"""[^\s"\\:,{}\[\]<>&'/\x7f-\U0010ffff]+""")
+"""Characters that are spelt the same in every kind of JSON: some escape what means something in HTML, too."""
 
 
-class Indexes(NamedTuple):
-    """What a store can answer with.
-
-    `trigrams_beginning` gives the trigrams that begin with a text of one or two characters, or None when they
-    are too many to try, or cannot be known.
+def is_common(query: SearchQuery) -> bool:
+    """Whether what is asked for may be in very many messages, and an index slow to say in which: one to three letters
+    that begin a word, or one or two characters.
     """
-
-    words: bool
-    trigram: bool
-    """There is a trigram index, and it holds all that the index of words holds."""
-    parts: bool
-    """There is a trigram index, of the most at least."""
-    tools: bool
-    """The index of words holds what tools were asked, too: before version 11 it does not."""
-    trigrams_beginning: Callable[[str], list[str] | None]
+    return any(
+        len(term.text) < TRIGRAM_CHARACTERS or (term.route == "word" and _is_short_prefix(term)) for term in query.words
+    )
 
 
-class Plan(NamedTuple):
-    """An index, what to ask it, and the terms to check in what it finds. Without `match`, every message is read."""
+def words_match(query: SearchQuery) -> tuple[str, bool]:
+    """What to ask the index of words, and whether each answer has to be checked by reading. Empty: it cannot tell."""
+    asked = {clause: _words_of(clause) for clause in _telling_clauses(query)}
+    checked = bool(query.excluded) or not all(asked.values()) or len(asked) < len(query.clauses)
+    # The rest alone rules out enough, and a short prefix is merged from very many entries.
+    short = [clause for clause in asked if any(map(_is_short_prefix, clause))]
+    if any(match for clause, match in asked.items() if clause not in short):
+        checked = checked or bool(short)
+        asked = {clause: match for clause, match in asked.items() if clause not in short}
+    checked = checked or any(term.route == "literal" for term in query.words)
+    return " AND ".join(match for match in asked.values() if match), checked
 
-    terms: tuple[Term, ...]
-    table: str = ""
-    match: str = ""
-    verified: tuple[Term, ...] = ()
-    merges: bool = False
-    """True when the index does much work before each page: one large page is cheaper than many."""
-    notice: str = ""
 
+def inner_words_match(query: SearchQuery) -> str:
+    """The words in the midst of long phrases, for the index of words: no message fits that does not hold them, whatever
+    the first and the last word are a part of. Empty when there are none.
 
-def is_slow(terms: tuple[Term, ...]) -> bool:
-    """True when an index may take longer than a frame: a prefix is merged from all words that begin with it, one or
-    two characters from all their trigrams.
+    A trigram index is slow for these: each of their trigrams is common.
     """
-    return any(term.prefix if term.route == "word" else len(term.text) < TRIGRAM_CHARACTERS for term in terms)
+    asked = []
+    for clause in _telling_clauses(query):
+        words = _TOKENS.findall(clause[0].text) if len(clause) == 1 and clause[0].text.isascii() else []
+        if len(words) > 2 and not _WIDE_BLANK.search(clause[0].text):
+            asked.append(quoted(" ".join(words[1:-1])))
+    return " AND ".join(asked)
 
 
-def plans(terms: tuple[Term, ...], indexes: Indexes) -> tuple[Plan, ...]:
-    """Return how to answer these terms with these indexes: by one plan after the other, for no index sees everything.
+def trigram_match(query: SearchQuery, trigrams_beginning: TrigramsBeginning) -> str:
+    """What to ask the trigram index. Its answers have to be checked by reading. Empty: it cannot tell."""
+    asked = [_any_of([_trigrams_of(term, trigrams_beginning) for term in clause]) for clause in _telling_clauses(query)]
+    return " AND ".join(match for match in asked if match)
 
-    Words come first, then what is inside of words; literal text comes first, then what is stored in another spelling.
+
+def readable_condition(query: SearchQuery, columns: Sequence[str]) -> tuple[str, list[SQLValue]]:
+    """An SQL condition that holds for every message that fits, and for few others, and its values.
+
+    It is for rows that are read one by one; Python has to look at what is left only.
     """
-    if not indexes.words and not indexes.parts:
-        return (Plan(terms, notice="This store has no search index: every message is read instead, which is slower."),)
-    literal = [term for term in terms if term.route == "literal"]
-    if not literal and indexes.words:
-        short = any(term.prefix and len(term.text) <= SHORT_PREFIX for term in terms)
-        match = _all_of(terms)
-        return (Plan(terms, WORDS, match, merges=short), *_inside_words(terms, indexes))
-    words = [term for term in terms if words_in(term.text) and not has_cjk(term.text)]
-    if literal and indexes.parts:
-        asked = {term: _trigram_match(term, indexes) for term in terms}
-        found: tuple[Plan, ...] = ()
-        if NOTHING not in asked.values() and any(asked[term] for term in literal):
-            match = " AND ".join(expression for expression in asked.values() if expression)
-            found = (Plan(terms, TRIGRAM, match, verified=tuple(term for term in terms if not asked[term])),)
-        if indexes.trigram and (found or NOTHING in asked.values()):
-            return (*found, *_spelt_otherwise(terms, indexes))
-    else:
-        found = ()
-    if words and indexes.words and indexes.tools:
-        return (*found, Plan(terms, WORDS, _all_of(words), verified=terms))
-    return (*found, Plan(terms))
+    conditions: list[str] = []
+    values: list[SQLValue] = []
+    for clause in _telling_clauses(query):
+        parts = [_readable(term, column) for term in clause for column in columns]
+        conditions.append(f"({' OR '.join(sql for sql, _ in parts)})")
+        values += [value for _, bound in parts for value in bound]
+    return " AND ".join(conditions) or "1", values
 
 
-def _inside_words(terms: tuple[Term, ...], indexes: Indexes) -> tuple[Plan, ...]:
-    """How to find what the index of words cannot: parts of words, and Latin words in the midst of Chinese ones."""
-    if not indexes.tools:
-        return (Plan(terms),)
-    if not indexes.parts or any(len(term.text) < TRIGRAM_CHARACTERS or " " in term.text for term in terms):
-        return ()
-    return (Plan(terms, TRIGRAM, " AND ".join(_trigram_match(term, indexes) or "" for term in terms)),)
+def _telling_clauses(query: SearchQuery) -> list[Clause]:
+    """The clauses that rule out most, as many as SQLite takes."""
+    clauses = [clause for clause in query.clauses if len(clause) <= MOST_TERMS]
+    return sorted(clauses, key=lambda clause: -min(len(term.text) for term in clause))[:MOST_CLAUSES]
 
 
-def _spelt_otherwise(terms: tuple[Term, ...], indexes: Indexes) -> tuple[Plan, ...]:
-    """How to find literal text where the trigram index has it with other accents, as JSON, or not at all.
-
-    SQLite before 3.42 filled a trigram index with nothing of a message with images, which begins with a NUL.
-    """
-    # Whole words only: to merge all that begin with the letters after a "/" takes longer than such a hit is worth.
-    words = [term._replace(prefix=False) for term in terms if words_in(term.text) or not term.text.isascii()]
-    if not words or not indexes.words:
-        return ()
-    match = _all_of(words)
-    # A single common word would be found far more often without what stands beside it: "error:", "C++".
-    telling = all(term.route == "word" or words_in(term.text) > 1 or not term.text.isascii() for term in words)
-    return (Plan(terms, WORDS, match if telling else f'^"json" AND {match}', verified=terms),)
+def _words_of(clause: Clause) -> str:
+    """A clause for the index of words; empty when there is a term in it that this index cannot see at all."""
+    if not all(term.route == "word" or _is_telling(term) for term in clause):
+        return ""
+    return _any_of([term.words_match if term.route == "word" else _words_of_literal(term) for term in clause])
 
 
-def _all_of(terms: Sequence[Term]) -> str:
-    """What to ask the index of words. FTS5 knows no "and" without the word beside parentheses."""
-    return " AND ".join(term.words_match for term in terms)
+def _words_of_literal(term: Term) -> str:
+    """To merge all words that begin with the letters after a "/" takes longer than such a hit is worth."""
+    return quoted(term.text) if term.text.isascii() else term._replace(prefix=False).words_match
 
 
-def _trigram_match(term: Term, indexes: Indexes) -> str | None:
-    """What to ask the trigram index for a term, NOTHING when no text holds it, None when it cannot tell.
+def _is_telling(term: Term) -> bool:
+    """Whether the words in a literal text rule out much. A single common one would not: "error:", "C++"."""
+    return words_in(term.text) > 1 or not term.text.isascii()
 
-    One or two characters are no trigram, but the beginning of some: Hermes' inline index ends every text with
-    blanks, so that the last characters of a text begin one, too.
-    """
+
+def _is_short_prefix(term: Term) -> bool:
+    return term.prefix and term.route == "word" and len(term.text) <= SHORT_PREFIX
+
+
+def _any_of(matches: Sequence[str]) -> str:
+    """FTS5 knows no "and" without the word beside parentheses."""
+    if not all(matches):
+        return ""
+    return matches[0] if len(matches) == 1 else f"({' OR '.join(matches)})"
+
+
+def _trigrams_of(term: Term, trigrams_beginning: TrigramsBeginning) -> str:
+    """What a text that holds the term holds for certain; empty when the index cannot tell."""
+    pieces = [piece for piece in _JOINTS.split(term.text) if piece]
+    long = [piece for piece in pieces if len(piece) >= TRIGRAM_CHARACTERS]
+    if long:
+        return " AND ".join(_any_of([quoted(form) for form in stored_forms(piece[:LONGEST])]) for piece in long)
+    if pieces != [term.text]:
+        return ""
     asked: list[str] = []
-    for form in term.forms:
+    for form in stored_forms(term.text):
         if len(form) >= TRIGRAM_CHARACTERS:
             asked.append(quoted(form))
-            continue
-        beginning = indexes.trigrams_beginning(form.lower())
-        if beginning is None:
-            return None
-        asked.extend(map(quoted, beginning))
-    return f"({' OR '.join(asked)})" if asked else NOTHING
+        elif (beginning := trigrams_beginning(form.lower())) is None:
+            return ""
+        else:
+            asked.extend(map(quoted, beginning))
+    return _any_of(asked or [NOTHING])
+
+
+def stored_forms(text: str) -> tuple[str, ...]:
+    """Every way in which a text may be stored: composed and decomposed, and as JSON, and as JSON within JSON."""
+    forms = dict.fromkeys(_written(text))
+    if text.count(" ") == 1:  # a tab is shown as blanks, too
+        forms.update(dict.fromkeys(form.replace(" ", "\t") for form in list(forms)))
+    for form in list(forms):
+        for once in (_json(form, ascii=False), _json(form, ascii=True)):
+            forms.update(dict.fromkeys((once, _json(once, ascii=False), _json(once, ascii=True))))
+    return tuple(forms)
+
+
+def _written(text: str) -> tuple[str, ...]:
+    """A text as it was typed, composed and decomposed. No index knows the capitals of an escape (`\\u00e9`), so that
+    the usual ways to write a word beyond ASCII are forms of their own.
+    """
+    if text.isascii():
+        return (text,)
+    forms = dict.fromkeys((text, *Term(text, "literal").forms, fold(text)))
+    cases = (str.lower, str.capitalize, str.upper)
+    return tuple(dict.fromkeys((*forms, *(case(form) for case in cases for form in forms))))
+
+
+def _json(text: str, *, ascii: bool) -> str:
+    return json.dumps(text, ensure_ascii=ascii)[1:-1]
+
+
+def _readable(term: Term, column: str) -> tuple[str, list[SQLValue]]:
+    # SQLite looks at ASCII without its case, and counts characters much faster than Python fetches them. A code that
+    # colours a text may stand anywhere in it.
+    coloured = f"{column} GLOB '*\x1b*' OR {column} GLOB '*\\u001b*'"
+    beyond_ascii = f"length({column}) <> octet_length({column})"
+    pieces = [] if has_cjk(term.text) else _STEADY.findall(fold(term.text))
+    if not pieces and term.text.isascii():
+        pieces = _RUNS.findall(term.text)
+    if pieces:
+        piece = max(pieces, key=len).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        escaped = "" if term.text.isascii() else f" OR {column} GLOB '*\\u*'"
+        return f"({column} LIKE ? ESCAPE '\\' OR {beyond_ascii} OR {coloured}{escaped})", [f"%{piece}%"]
+    pieces = [piece for piece in _RUNS.findall(term.text) if not piece.isascii()]
+    if not pieces:
+        return "1", []
+    forms = [form for form in _written(max(pieces, key=len)) if form]
+    # In JSON within JSON another stroke stands before each escape: only a single one is the same in both.
+    first = dict.fromkeys(next((char for char in form if not char.isascii()), "") for form in forms)
+    escapes = [f"%{_json(char, ascii=True)[:6]}%" for char in first if char]
+    here = " OR ".join([f"instr({column}, ?)"] * len(forms))
+    in_json = " OR ".join([f"{column} LIKE ? ESCAPE '!'"] * len(escapes)) or "0"
+    # Most functions of SQLite end a text at its first NUL: lists of parts, which begin with one, are left to Python.
+    parts = f"{column} < char(1) AND {column} > ''"
+    return f"({beyond_ascii} AND ({here}) OR {in_json} OR {coloured} OR {parts})", [*forms, *escapes]

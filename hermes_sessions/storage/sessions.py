@@ -49,21 +49,17 @@ class SessionTable:
         if recent is None:
             rows = database.rows(f"SELECT {self._columns()} FROM sessions s")
             return Catalog(tuple(resolve([_session(row) for row in rows])))
-        rows = database.rows(
-            f"""
-            WITH RECURSIVE near(id) AS (
-                SELECT id FROM (SELECT s.id FROM sessions s ORDER BY {self._last_message()} DESC LIMIT ?)
-                UNION SELECT child.id FROM near JOIN sessions child ON child.parent_session_id = near.id
-                UNION SELECT self.parent_session_id FROM near JOIN sessions self ON self.id = near.id
-            )
-            SELECT {self._columns()} FROM sessions s WHERE s.id IN (SELECT id FROM near)
-            """,
-            (recent,),
-        )
+        newest = f"SELECT id FROM (SELECT s.id FROM sessions s ORDER BY {self._last_message()} DESC LIMIT ?)"
+        rows = self._linked(newest, recent)
         # One session more than asked for would have come if there were more.
         whole = len(rows) < recent or as_int(database.value("SELECT count(*) FROM sessions")) == len(rows)
         conversations = resolve([_session(row) for row in rows])
         return Catalog(tuple(conversations if whole else conversations[:recent]), whole)
+
+    def family(self, session_ids: Iterable[str]) -> Catalog:
+        """The conversations of these sessions and of all that hang together with them by their parents."""
+        rows = self._linked("SELECT value FROM json_each(?)", _id_list(session_ids))
+        return Catalog(tuple(resolve([_session(row) for row in rows])), whole=False)
 
     def overviews(
         self, conversations: Iterable[Conversation], live: Collection[str] = frozenset()
@@ -74,7 +70,7 @@ class SessionTable:
             return {}
         sums = self._sums(session.id for item in wanted for session in item.sessions)
         previews = self._previews([item.root.id for item in wanted])
-        statuses = self._statuses([_last_filled(item) for item in wanted])
+        statuses = self.statuses([_last_filled(item) for item in wanted])
         return {
             item.id: Overview(
                 preview=self._preview_of(item, previews),
@@ -106,6 +102,20 @@ class SessionTable:
             )
             for item in wanted
         }
+
+    def _linked(self, seeds: str, parameter: SQLValue) -> list[Row]:
+        """The sessions that `seeds` selects, with their ancestors, their descendants and those of all of them."""
+        return self._database.rows(
+            f"""
+            WITH RECURSIVE near(id) AS (
+                {seeds}
+                UNION SELECT child.id FROM near JOIN sessions child ON child.parent_session_id = near.id
+                UNION SELECT self.parent_session_id FROM near JOIN sessions self ON self.id = near.id
+            )
+            SELECT {self._columns()} FROM sessions s WHERE s.id IN (SELECT id FROM near)
+            """,
+            (parameter,),
+        )
 
     def _column(self, name: str, otherwise: str = "NULL") -> str:
         return f"s.{name}" if self._database.has("sessions", name) else otherwise
@@ -208,16 +218,25 @@ class SessionTable:
                 return said
         return None
 
-    def _statuses(self, ids: list[str]) -> dict[str, Status]:
+    def statuses(self, ids: list[str]) -> dict[str, Status]:
         """How each session stands, by its newest message: the rule of Hermes' own browse picker."""
+        # An index alone tells the newest message; of few sessions it is one that a transcript does not show.
+        newest = "SELECT max(id) FROM messages WHERE session_id = want.value"
+        visible = f"{self._visible()} AND role <> 'session_meta'"
+        found = self._newest(ids, f"messages.id = ({newest})", visible)
+        if left := [session_id for session_id in ids if session_id not in found]:
+            # The plus keeps SQLite on the session's index; without it, it may walk the whole table backwards.
+            shown = f"SELECT max(+id) FROM messages WHERE session_id = want.value AND {visible}"
+            found |= self._newest(left, f"messages.id = ({shown})", "1")
+        return found
+
+    def _newest(self, ids: list[str], which: str, condition: str) -> dict[str, Status]:
         calls = "tool_calls" if self._database.has("messages", "tool_calls") else "NULL"
         reason = "finish_reason" if self._database.has("messages", "finish_reason") else "NULL"
-        # The plus keeps SQLite on the session's index; without it, it may walk the whole table backwards.
         rows = self._database.rows(
             f"""
-            SELECT want.value, role, {reason}, {calls} FROM json_each(?) want CROSS JOIN messages ON messages.id = (
-                SELECT max(+id) FROM messages WHERE session_id = want.value AND {self._visible()}
-                AND role <> 'session_meta')
+            SELECT want.value, role, {reason}, iif(role = 'assistant', {calls}, NULL)
+            FROM json_each(?) want CROSS JOIN messages ON {which} WHERE {condition}
             """,
             (_id_list(ids),),
         )

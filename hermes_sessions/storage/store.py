@@ -15,6 +15,8 @@ from hermes_sessions.storage.messages import MessageTable
 from hermes_sessions.storage.sessions import SessionTable
 
 if TYPE_CHECKING:
+    from hermes_sessions.storage.facts import FactTable
+    from hermes_sessions.storage.rare_words import RareWords
     from hermes_sessions.storage.search import Search
 
 
@@ -29,11 +31,25 @@ class Store:
         self.liveness = Liveness(database)
 
     @cached_property
+    def facts(self) -> FactTable:
+        """What conditions ask of many sessions at once. Loaded by the first one that asks."""
+        from hermes_sessions.storage.facts import FactTable
+
+        return FactTable(self._database, self.sessions, self.costs)
+
+    @cached_property
     def search(self) -> Search:
         """Full-text search. Loaded by the first query: no list and no transcript should wait for it."""
         from hermes_sessions.storage.search import Search
 
         return Search(self._database)
+
+    @cached_property
+    def rare_words(self) -> RareWords:
+        """Search by a pasted text. Loaded by the first one."""
+        from hermes_sessions.storage.rare_words import RareWords
+
+        return RareWords(self._database)
 
     @property
     def path(self) -> Path:

@@ -4,70 +4,84 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from hermes_sessions.model import Place, Snippet
 from hermes_sessions.storage.content import decode_text, decode_tool_calls
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.matching import fold, snippet
-from hermes_sessions.storage.values import as_int, as_text
+from hermes_sessions.storage.matching import Needles, fold, snippet
+from hermes_sessions.storage.unfolding import shown_arguments, shown_result
+from hermes_sessions.storage.values import SQLValue, as_int, as_text
 
-_ESCAPED = re.compile(r'\\(["\\/nrt])')
-_WHITE = {"n": "\n", "r": "\n", "t": "\t"}
+_APART = "\x00"
+"""Stands between two texts, so that nothing is found across them."""
+
+_COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
 
 
-class MessageText(NamedTuple):
-    """The decoded texts of one message, by the place where a hit can be."""
+class MessageText:
+    """The texts of one message, by the place where a hit can be. Stored JSON counts as stored and as it is shown."""
 
-    content: str
-    tool_call: str
-    tool_name: str
+    def __init__(self, role: str | None, content: SQLValue, calls: SQLValue, tool: SQLValue) -> None:
+        self.tool_name = as_text(tool) or ""
+        self._role = role
+        self._content = _plain(decode_text(content))
+        self._stored_calls = as_text(calls)
 
-    @property
-    def whole(self) -> str:
-        """All of it, for checking whether a term is anywhere."""
-        return "\n".join(self)
+    def fits(self, needles: Needles, *, word_starts: bool = False) -> bool:
+        """Whether the message as a whole holds what is looked for."""
+        return needles.fit(_APART.join(self._all()), word_starts=word_starts)
 
-    def hit(self, folded_terms: Sequence[str]) -> tuple[Place, Snippet]:
-        """The place that shows most of the terms, what was said before what was called, and its snippet."""
-        if self.content and _terms_in(self.content, folded_terms) == len(folded_terms):
-            return "content", snippet(self.content, folded_terms)
+    def hit(self, words: Sequence[str]) -> tuple[Place, Snippet]:
+        """The place that shows most of the words, what was said before what was called, and its snippet."""
+        if self._content and _words_in(self._shown_content, words) == len(words):
+            return "content", snippet(self._shown_content, words)
         places: tuple[tuple[Place, str], ...] = (
-            ("content", self.content),
-            ("tool_call", self.tool_call),
+            ("content", self._shown_content),
+            ("content", self._content),
+            *(("tool_call", text) for text in self._calls),
             ("tool_name", self.tool_name),
+            ("tool_call", self._stored_calls or ""),
         )
-        place, text = max(places, key=lambda place: _terms_in(place[1], folded_terms))
-        return place, snippet(text, folded_terms)
+        place, text = max(places, key=lambda place: _words_in(place[1], words))
+        return place, snippet(text, words)
+
+    @cached_property
+    def _shown_content(self) -> str:
+        return _plain(shown_result(self._content)) if self._role == "tool" else self._content
+
+    @cached_property
+    def _calls(self) -> tuple[str, ...]:
+        """The calls as they are shown, and as they are stored where that is not the same."""
+        calls = decode_tool_calls(self._stored_calls)
+        shown = "\n".join(_plain(f"{call.name} {shown_arguments(call.arguments)}") for call in calls)
+        return (shown, "\n".join(call.arguments for call in calls))
+
+    def _all(self) -> Iterator[str]:
+        yield self._shown_content
+        if self._shown_content is not self._content:
+            yield self._content
+        yield self.tool_name
+        if self._stored_calls:
+            yield from self._calls
 
 
 def texts_of(database: Database, ids: Sequence[int]) -> dict[int, MessageText]:
     """The texts of these messages, by id."""
     calls, name = (column if database.has("messages", column) else "NULL" for column in ("tool_calls", "tool_name"))
     rows = database.rows(
-        f"SELECT id, content, {calls}, {name} FROM messages WHERE id IN (SELECT value FROM json_each(?))",
+        f"SELECT id, role, content, {calls}, {name} FROM messages WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(ids)),),
     )
-    return {
-        as_int(identity): MessageText(decode_text(content), _calls_text(as_text(calls)), as_text(tool) or "")
-        for identity, content, calls, tool in rows
-    }
+    return {as_int(identity): MessageText(as_text(role), *texts) for identity, role, *texts in rows}
 
 
-def _calls_text(stored: str | None) -> str:
-    """Names and arguments of tool calls as a person would write them: `C:\\dir`, where JSON has `C:\\\\dir`."""
-    return "\n".join(f"{call.name} {_plain(call.arguments)}" for call in decode_tool_calls(stored))
+def _plain(text: str) -> str:
+    """The text without the codes that colour it."""
+    return _COLOURS.sub("", text) if "\x1b" in text else text
 
 
-def _plain(arguments: str) -> str:
-    try:
-        text = json.dumps(json.loads(arguments), ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return arguments
-    return _ESCAPED.sub(lambda escape: _WHITE.get(escape[1], escape[1]), text)
-
-
-def _terms_in(text: str, folded_terms: Sequence[str]) -> int:
-    folded = fold(text)
-    return sum(term in folded for term in folded_terms)
+def _words_in(text: str, words: Sequence[str]) -> int:
+    folded = " ".join(fold(text).split())
+    return sum(word in folded for word in words)

@@ -47,7 +47,7 @@ def run_browser(
     try:
         from hermes_sessions.services.resuming import resume_command
         from hermes_sessions.tui.app import BrowserApp
-        from hermes_sessions.tui.browser import Setting
+        from hermes_sessions.tui.setting import Setting
 
         history.ready()
         setting = Setting(query, pick, directory or _working_directory(), clock)

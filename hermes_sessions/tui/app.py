@@ -17,8 +17,9 @@ from hermes_sessions.model import BrowseResult, Conversation
 from hermes_sessions.services.history import History
 from hermes_sessions.text import clean, one_line
 from hermes_sessions.tui import terminal
-from hermes_sessions.tui.browser import BrowserScreen, Setting
+from hermes_sessions.tui.browser import BrowserScreen
 from hermes_sessions.tui.keys import KEYS, bindings
+from hermes_sessions.tui.setting import Setting
 from hermes_sessions.tui.themes import DARK, LIGHT, PLAIN, THEMES, role_colours
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ program is left is `tui.app`'s business.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from textual import events, on, work
 from textual.app import ComposeResult
@@ -24,9 +23,9 @@ from textual.widgets import Static
 from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import Catalog, Conversation
 from hermes_sessions.services.history import History
-from hermes_sessions.services.past_searches import PastSearches
 from hermes_sessions.text import one_line
 from hermes_sessions.tui.cost_panel import CostPanel
+from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.key_line import KeyLine
 from hermes_sessions.tui.keys import bindings
 from hermes_sessions.tui.list_frame import count_words, frame_title
@@ -34,6 +33,7 @@ from hermes_sessions.tui.live_search import LiveSearch
 from hermes_sessions.tui.message_pane import MessagePane
 from hermes_sessions.tui.search_bar import SearchBar
 from hermes_sessions.tui.session_list import SessionList
+from hermes_sessions.tui.setting import Setting
 from hermes_sessions.tui.store_follower import StoreFollower
 
 Front = Literal["list", "messages", "costs"]
@@ -42,19 +42,6 @@ FRONT_OF_WIDGET: dict[str, Front] = {"list": "list", "view": "messages", "costs"
 
 WIDE_COLUMNS, TALL_ROWS = 100, 20
 MIN_COLUMNS, MIN_ROWS = 40, 10
-
-
-class Setting(NamedTuple):
-    """What the screen is given from outside, so that tests can give something else."""
-
-    query: str = ""
-    pick: bool = False
-    directory: str | None = None
-    clock: Callable[[], float] = time.time
-    stopwatch: Callable[[], float] = time.perf_counter
-    poll_seconds: float = 1.0
-    """How often we ask whether the store has changed."""
-    past_searches: Callable[[], PastSearches] = PastSearches
 
 
 class BrowserScreen(Screen[None]):
@@ -106,7 +93,7 @@ class BrowserScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         setting = self._setting
-        yield SearchBar(setting.query, setting.past_searches, id="search")
+        yield SearchBar(setting.query, setting.past_searches, self._history, id="search")
         yield Static(id="banner")
         with Horizontal(id="body"):
             with Vertical(id="side"):
@@ -134,7 +121,7 @@ class BrowserScreen(Screen[None]):
         if small:
             words = f"Too small: {event.size.width}×{event.size.height}, needs {MIN_COLUMNS}×{MIN_ROWS}"
             self.query_one("#small", Static).update(Content(words))
-        if not self.has_class("-small"):
+        else:
             self.call_after_refresh(self._preview)
         self.call_after_refresh(self._frame_list)
 
@@ -143,9 +130,6 @@ class BrowserScreen(Screen[None]):
             self.costs.large = self.large_costs
 
     def watch_front(self) -> None:
-        self._mark_front()
-
-    def watch_zoomed(self) -> None:
         self._mark_front()
 
     def _mark_front(self) -> None:
@@ -169,6 +153,8 @@ class BrowserScreen(Screen[None]):
                 return self._way_back() is not None
             case "next_hit":
                 return self.messages.has_hits
+            case "order":
+                return self._search.active
             case "resume":
                 return not self._setting.pick and self.conversation is not None
             case "copy" | "open" | "find" | "follow":
@@ -194,6 +180,15 @@ class BrowserScreen(Screen[None]):
             return
         self.call_later(self.sessions.run_action, name)
 
+    def action_order(self) -> None:
+        """Turn between the newest and the best first."""
+        self._search.turn(self._store.catalog)
+        self._say()
+
+    def action_complete(self, step: int) -> None:
+        self.search_bar.complete(self._store.catalog, step)
+
+    @on(SessionList.Chosen)
     def action_open(self) -> None:
         if self._search.waiting or self._search.text != self.search_bar.text:
             self._open_when_found = self.search_bar.text
@@ -227,6 +222,7 @@ class BrowserScreen(Screen[None]):
 
     def action_zoom(self) -> None:
         self.zoomed = not self.zoomed
+        self._mark_front()
 
     def action_cost(self) -> None:
         """Enlarge the cost, or give the room back."""
@@ -255,13 +251,16 @@ class BrowserScreen(Screen[None]):
             message = self.messages.view.current_message if self.messages.region else None
             self.post_message(self.CopyAsked(self.conversation, message.text if message else None))
 
-    def action_refresh(self) -> None:
-        self._read_by_hand()
+    @work(group="store by hand", exclusive=True)
+    async def action_refresh(self) -> None:
+        await self._store.read_now()
 
     def _way_back(self) -> Callable[[], object] | None:
         """What Escape would undo: one layer at a time, from the inside out."""
         if self.messages.finding:
             return self.messages.stop_finding
+        if self.search_bar.completing:
+            return self.search_bar.stop_completing
         if self.search_bar.input.has_focus:
             return self.search_bar.clear if self.search_bar.text else lambda: self.action_pane("list")
         if self.large_costs:
@@ -281,20 +280,21 @@ class BrowserScreen(Screen[None]):
 
     def _preview(self) -> None:
         """Open what is under the cursor, if messages are on the screen and nothing is open there yet."""
-        conversation = self.sessions.conversation
-        shown = self.has_class("-wide") or self.front == "messages"
+        conversation, shown = self.sessions.conversation, self.has_class("-wide") or self.front == "messages"
         if shown and conversation is not None and conversation is not self.messages.conversation:
             self.messages.preview(conversation, self.sessions.hits)
 
     @on(events.DescendantFocus)
     def _focus_moved(self, event: events.DescendantFocus) -> None:
         typing = event.widget is self.search_bar.input
-        if not typing:
-            self.search_bar.input.remember()
         self.search_bar.set_class(typing, "-typing")
         self.sessions.remote = typing
         if (front := FRONT_OF_WIDGET.get(event.widget.id or "")) is not None:
             self._to_front(front)
+
+    @on(SearchBar.NothingToComplete)
+    def _not_completed(self, event: SearchBar.NothingToComplete) -> None:
+        self.action_next_pane(event.step)
 
     @on(SearchBar.Changed)
     def _asked(self, event: SearchBar.Changed) -> None:
@@ -329,18 +329,22 @@ class BrowserScreen(Screen[None]):
         if (conversation := self.sessions.conversation) is not None:
             self.messages.describe(self.sessions.overview(conversation))
 
-    @on(SessionList.Chosen)
-    def _chosen(self) -> None:
-        self.action_open()
-
     @on(SessionList.NearEnd)
     def _near_end(self) -> None:
         self._search.ask_more(self._store.catalog)
 
-    @on(SessionList.Failed)
-    @on(MessagePane.Failed)
-    @on(CostPanel.Failed)
-    def _failed(self, event: SessionList.Failed | MessagePane.Failed | CostPanel.Failed) -> None:
+    @on(MessagePane.HitsEnded)
+    def _to_next_found(self, event: MessagePane.HitsEnded) -> None:
+        """Past the last hit of one conversation comes the first of the next."""
+        before = self.sessions.conversation
+        self.sessions.action_down() if event.step > 0 else self.sessions.action_up()
+        if (conversation := self.sessions.conversation) is None or conversation is before:
+            self.messages.say_ended(event.step)
+        else:
+            self.messages.open(conversation, self.sessions.hits, at_first=event.step > 0)
+
+    @on(Failed)
+    def _failed(self, event: Failed) -> None:
         self._fail(event.error)
 
     def _found(self, first: bool) -> None:
@@ -365,7 +369,9 @@ class BrowserScreen(Screen[None]):
         self._say()
 
     def _say(self) -> None:
-        self.search_bar.say(*self._search.words, error=self._search.error is not None)
+        search = self._search
+        wrong = search.error is not None or bool(search.problems)
+        self.search_bar.say(*search.words, error=wrong, problems=search.problems)
 
     def _fail(self, error: SessionsError) -> None:
         self.search_bar.say(one_line(f"{error.message} {error.hint}"), one_line(error.message), error=True)
@@ -383,10 +389,6 @@ class BrowserScreen(Screen[None]):
     @work(group="store")
     async def _follow_store(self) -> None:
         await self._store.run()
-
-    @work(group="store by hand", exclusive=True)
-    async def _read_by_hand(self) -> None:
-        await self._store.read_now()
 
     def _take(self, catalog: Catalog) -> None:
         self._show()

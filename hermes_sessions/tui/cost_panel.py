@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection
 from rich.segment import Segment
 from textual import work
 from textual.geometry import Size
-from textual.message import Message as TextualMessage
 from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -20,6 +19,7 @@ from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import CostSummary
 from hermes_sessions.services.history import History
 from hermes_sessions.tui.cost_lines import COMPACT, TABLES, Line, compact_lines, table_lines
+from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.keys import bindings
 from hermes_sessions.tui.looks import Looks
 
@@ -44,13 +44,6 @@ class CostPanel(ScrollView, can_focus=True):
 
     ALLOW_SELECT = False
     BINDINGS = bindings("costs")
-
-    class Failed(TextualMessage):
-        """The store could not sum."""
-
-        def __init__(self, error: SessionsError) -> None:
-            super().__init__()
-            self.error = error
 
     large: var[bool] = var(False)
     table: var[str] = var(TABLES[0])
@@ -142,7 +135,7 @@ class CostPanel(ScrollView, can_focus=True):
                     self._summaries[by] = await self._history.costs(by, session_ids)
                     self._fresh.add(by)
         except SessionsError as error:
-            self.post_message(self.Failed(error))
+            self.post_message(Failed(error))
         self.waiting = False
         self._draw()
 

@@ -7,7 +7,7 @@ search asks the whole store, and its order is the store's: an answer that grows 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Listed(NamedTuple):
 
     conversations: tuple[Conversation, ...] = ()
     hits: Mapping[str, ConversationHits] = MappingProxyType({})
-    """What a search found, by conversation id."""
+    """What a search found, by conversation id; nothing when it asked for conversations alone."""
     query: str | None = None
     """The search whose answer this is, or None."""
     total: int = 0
@@ -62,9 +62,14 @@ class Listing(NamedTuple):
         return self.as_stored and self.directory is None
 
     def of(self, catalog: Catalog, result: SearchResult | None = None, facts: Facts | None = None) -> Listed:
-        """What is listed of `catalog`, or of what a search found in it. Sorting by numbers needs `facts`."""
+        """What is listed of `catalog`, or of what a search found in it. Sorting by numbers needs `facts`.
+
+        A hit is shown wherever it is. What only fits conditions is hidden like any other, unless these ask for it.
+        """
         here = _Here(self.directory)
-        if result is not None:
+        candidates: Sequence[Conversation] = catalog.conversations
+        asked: Collection[str] = ()
+        if result is not None and any(entry.hits for entry in result.conversations):
             found = [entry for entry in result.conversations if here.holds(entry.conversation)]
             return Listed(
                 conversations=tuple(entry.conversation for entry in found),
@@ -75,22 +80,26 @@ class Listing(NamedTuple):
             )
         shown: list[Conversation] = []
         archived = empty = subagent = elsewhere = 0
-        no_minor, no_archived, everywhere = not self.minor, not self.archived, self.directory is None
-        for item in catalog.conversations:  # up to 20,000, while a person waits
-            if no_minor and item.kind == "subagent":
+        if result is not None:
+            candidates, asked = [entry.conversation for entry in result.conversations], result.asked_for
+        no_subagent, no_empty = (not self.minor and state not in asked for state in ("subagent", "empty"))
+        no_archived, everywhere = not self.archived and "archived" not in asked, self.directory is None
+        for item in candidates:  # up to 20,000, while a person waits
+            if no_subagent and item.kind == "subagent":
                 subagent += 1
             elif no_archived and item.sessions[-1].archived:
                 archived += 1
-            elif no_minor and not item.sessions[-1].has_messages and item.empty:
+            elif no_empty and not item.sessions[-1].has_messages and item.empty:
                 empty += 1
             elif everywhere or here.holds(item):
                 shown.append(item)
             else:
                 elsewhere += 1
-        if not self.as_stored:
+        if not self.as_stored and result is None:
             shown = arrange(shown, self.sort, facts, self.reverse)
         return Listed(
             conversations=tuple(shown),
+            query=None if result is None else result.query,
             total=len(catalog),
             archived=archived,
             empty=empty,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hermes_sessions.errors import SessionsError
-from hermes_sessions.model import Catalog, SearchResult
+from hermes_sessions.model import Catalog, Problem, SearchOrder, SearchResult
 from hermes_sessions.services import wording
 from hermes_sessions.services.history import SEARCH_LIMIT, History
 from hermes_sessions.text import one_line
@@ -26,6 +26,7 @@ class LiveSearch:
         self.error: SessionsError | None = None
         self.waiting = False
         """Whether no answer to this question has come yet."""
+        self.order: SearchOrder = "recent"
         self._history = history
         self._found = found
         self._stopwatch = stopwatch
@@ -56,6 +57,11 @@ class LiveSearch:
             self._history.cancel_search()
             self.waiting = True
 
+    def turn(self, catalog: Catalog) -> None:
+        """Ask for the same in the other order."""
+        self.order = "relevance" if self.order == "recent" else "recent"
+        self.ask(self.text, catalog)
+
     def renew(self, catalog: Catalog) -> None:
         """The store has changed: ask the same again, unless the answer is still on its way."""
         if self.active and self._finished:
@@ -68,6 +74,11 @@ class LiveSearch:
             self._start(catalog, first=False)
 
     @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What makes no sense in the question, once its answer is there."""
+        return () if self.waiting or self.error is not None or self.result is None else self.result.problems
+
+    @property
     def words(self) -> tuple[str, ...]:
         """What came of it, from the longest to the shortest way to say it."""
         if not self.active:
@@ -77,18 +88,26 @@ class LiveSearch:
             return (one_line(self.error.message + hint), one_line(self.error.message))
         if self.waiting or self.result is None:
             return ("searching …", "…")
+        if self.problems:
+            problem = self.problems[0]
+            wrong = self.text[problem.start : problem.stop]
+            meant = f"Did you mean {problem.suggestion}?" if problem.suggestion else f"{wrong} makes no sense"
+            return tuple(map(one_line, (f"{problem.message} {meant}", f"{wrong}? {meant}", meant)))
         entries = self.result.conversations
         plus = "" if self.result.complete else "+"
         hits = sum(entry.hit_count for entry in entries)
         if not entries:
             return ("nothing found" if self._finished else "searching …",)
-        found = f"{wording.count(hits)}{plus} {'hit' if hits == 1 and not plus else 'hits'}"
         among = f"{wording.count(len(entries))}{plus} {'conversation' if len(entries) == 1 else 'conversations'}"
         speed = f"{self._milliseconds:,.1f} ms" if self._milliseconds < 10 else f"{self._milliseconds:,.0f} ms"
+        if not hits:  # conversations were asked for, not what is said in them
+            return (f"{among} · {speed}", among, f"{wording.count(len(entries))}{plus}")
+        found = f"{wording.count(hits)}{plus} {'hit' if hits == 1 and not plus else 'hits'}"
         notice = one_line(self.result.notice)
+        order = "newest" if self.result.order == "recent" else "best"
         return (
-            f"{found} in {among} · {speed} · newest{' · ' + notice if notice else ''}",
-            f"{found} in {among} · {speed} · newest",
+            f"{found} in {among} · {speed} · {order}{' · ' + notice if notice else ''}",
+            f"{found} in {among} · {speed} · {order}",
             f"{found} in {among} · {speed}",
             f"{found} in {among}",
             f"{found} in {wording.count(len(entries))}{plus}",
@@ -99,7 +118,7 @@ class LiveSearch:
         self.waiting = first
         self._finished = False
         self._started = self._stopwatch()
-        self._history.search(self.text, catalog, self._arrived, limit=self._limit)
+        self._history.search(self.text, catalog, self._arrived, limit=self._limit, order=self.order)
 
     def _arrived(self, answer: SearchResult | SessionsError, finished: bool) -> None:
         if isinstance(answer, SearchResult) and not answer.conversations and not finished:

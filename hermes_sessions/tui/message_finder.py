@@ -37,6 +37,7 @@ class MessageFinder:
         self._fetch, self._reach, self._report = fetch, reach, report
         self._findings = Findings(Matcher(()))
         self._ordinal = 0
+        self._round_about = True
         self._slices = Slices()
 
     @property
@@ -68,12 +69,16 @@ class MessageFinder:
         """Look for nothing."""
         self._findings, self.hit, self._ordinal, self.complete = Findings(Matcher(())), None, 0, False
 
-    async def find(self, matcher: Matcher, start: int, count: int, *, beyond: int = 0) -> None:
+    async def find(
+        self, matcher: Matcher, start: int, count: int, *, beyond: int = 0, round_about: bool = True
+    ) -> None:
         """Look into `count` messages, from number `start` on and then from the first; go to the first place.
 
-        With `beyond` the person is at the first place already, and goes one on (1) or back (-1).
+        With `beyond` the person is at the first place already, and goes one on (1) or back (-1). Without `round_about`
+        nobody is taken past an end, only told of it.
         """
         self.clear()
+        self._round_about = round_about
         findings = self._findings = Findings(matcher)
         order = list(chain(range(start, count), range(start)))
         if not matcher or not await self._count(findings, order, max(0, beyond)):
@@ -116,6 +121,9 @@ class MessageFinder:
         return findings is self._findings
 
     async def _go(self, findings: Findings, index: int, ordinal: int, wrapped: bool) -> None:
+        if wrapped and not self._round_about:
+            self._report(self, wrapped)
+            return
         message = ((await self._fetch([index])) or {}).get(index)
         if message is None:
             return

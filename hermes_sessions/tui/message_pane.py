@@ -24,6 +24,7 @@ from hermes_sessions.model import Conversation, ConversationHits, MessageStub, O
 from hermes_sessions.services import wording
 from hermes_sessions.services.history import History
 from hermes_sessions.text import cell_width, fit, one_line
+from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.search_bar import LineInput
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ PREVIEW_AFTER_SECONDS = 0.06
 class MessagePane(Vertical):
     """One conversation, opened at its end or at a hit."""
 
-    class Failed(TextualMessage):
-        """The store could not give the conversation."""
+    class HitsEnded(TextualMessage):
+        """The person went past the last place of the search, or with -1 past the first."""
 
-        def __init__(self, error: SessionsError) -> None:
+        def __init__(self, step: int) -> None:
             super().__init__()
-            self.error = error
+            self.step = step
 
     find_line = query_one("#find", Horizontal)
     find_input = query_one("#find_text", LineInput)
@@ -60,6 +61,7 @@ class MessagePane(Vertical):
         self._stubs: Sequence[MessageStub] = ()
         self._overview: Overview | None = None
         self._place = ""
+        self._step = 1
         self._timer: Timer | None = None
         self._loading = False
         self._built = asyncio.Event()
@@ -95,8 +97,9 @@ class MessagePane(Vertical):
         else:
             self._timer = self.set_timer(PREVIEW_AFTER_SECONDS, lambda: self.open(conversation, hits))
 
-    def open(self, conversation: Conversation, hits: ConversationHits | None) -> None:
-        """Open a conversation now, at its newest hit if a search found it. One that is open stays where it is."""
+    def open(self, conversation: Conversation, hits: ConversationHits | None, *, at_first: bool = False) -> None:
+        """Open a conversation now, at its newest hit if a search found it, or at the first. One that is open stays
+        where it is."""
         self._stop_timer()
         if conversation == self.conversation and hits == self._hits:
             return
@@ -104,7 +107,7 @@ class MessagePane(Vertical):
         self._loading = True
         self.follow = self.finding = False
         self._place = ""
-        self._load(conversation, hits)
+        self._load(conversation, hits, at_first)
 
     def renew(self, conversation: Conversation) -> None:
         """Take the open conversation's newer self, and show what was added to it."""
@@ -138,7 +141,13 @@ class MessagePane(Vertical):
     @work(group="find", exclusive=True)
     async def next_hit(self, step: int) -> None:
         """Go to the next found place, or with -1 to the one before."""
+        self._step = step
         await self.view.next_hit(step)
+
+    def say_ended(self, step: int) -> None:
+        """Say that there is no place further on."""
+        self._place = "last hit" if step > 0 else "first hit"
+        self._draw_frame()
 
     def watch_follow(self) -> None:
         if self.follow:
@@ -165,13 +174,12 @@ class MessagePane(Vertical):
 
     def on_message_view_hit_reached(self, event: MessageView.HitReached) -> None:
         event.stop()
+        if event.wrapped and not self.find_input.value:
+            self.post_message(self.HitsEnded(self._step))
+            return
         total = f"{wording.count(event.total)}{'' if event.complete else '+'}"
         self._place = f"{wording.count(event.position)} of {total}" if event.total else "not found"
         self._draw_frame()
-
-    def on_message_view_failed(self, event: MessageView.Failed) -> None:
-        event.stop()
-        self.post_message(self.Failed(event.error))
 
     async def _build(self) -> None:
         # Importing and mounting the view takes as long as all the rest: the first screen does not wait for it.
@@ -189,7 +197,7 @@ class MessagePane(Vertical):
             self._timer = None
 
     @work(group="open", exclusive=True)
-    async def _load(self, conversation: Conversation, hits: ConversationHits | None) -> None:
+    async def _load(self, conversation: Conversation, hits: ConversationHits | None, at_first: bool) -> None:
         try:
             self._stubs = await self._history.outline(conversation)
             await self._built.wait()
@@ -197,8 +205,10 @@ class MessagePane(Vertical):
             if at is not None and all(stub.id != at for stub in self._stubs):
                 at = await self._history.original(conversation, at)
             await self.view.show(conversation, self._stubs, self._history.messages, at=at, words=words)
+            if at_first and words:
+                await self.view.search_hit()
         except SessionsError as error:
-            self.post_message(self.Failed(error))
+            self.post_message(Failed(error))
         self.set_class(False, "-empty")
         self._loading = False
         self._draw_frame()
@@ -209,7 +219,7 @@ class MessagePane(Vertical):
         try:
             stubs = await self._history.outline(conversation)
         except SessionsError as error:
-            self.post_message(self.Failed(error))
+            self.post_message(Failed(error))
             return
         if stubs != self._stubs:
             self._stubs = stubs

@@ -19,6 +19,7 @@ from textual.strip import Strip
 
 from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import Conversation, Message, MessageStub
+from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.findings import Hit
 from hermes_sessions.tui.keys import bindings
 from hermes_sessions.tui.matcher import Matcher
@@ -68,13 +69,6 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
             """Whether the whole conversation has been searched."""
             self.wrapped = wrapped
             """Whether the way there led past the end of the conversation."""
-
-    class Failed(TextualMessage):
-        """The store could not answer a question of this pane."""
-
-        def __init__(self, error: SessionsError) -> None:
-            super().__init__()
-            self.error = error
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -145,11 +139,13 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
 
     async def next_hit(self, step: int = 1) -> None:
         """Go to the next found place, or with -1 to the one before. Without a find, to the words of the search."""
-        viewport, finder = self._viewport, self.finder
-        if finder.matcher:
-            await self._find(finder.step(step, viewport.cursor))
-        else:
-            await self._find(finder.find(self._words, viewport.cursor, len(viewport.transcript), beyond=step))
+        cursor = self._viewport.cursor
+        await (self._find(self.finder.step(step, cursor)) if self.finder.matcher else self.search_hit(cursor, step))
+
+    async def search_hit(self, start: int = 0, beyond: int = 0) -> None:
+        """Go to the first of the search's words from message number `start` on, or as far `beyond` it."""
+        count = len(self._viewport.transcript)
+        await self._find(self.finder.find(self._words, start, count, beyond=beyond, round_about=False))
 
     @property
     def current_message(self) -> Message | None:
@@ -351,7 +347,7 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
                     self._viewport.place_again()
                     self._moved(redraw=True)
         except SessionsError as error:
-            self.post_message(self.Failed(error))
+            self.post_message(Failed(error))
         finally:
             self._is_reading = False
 
@@ -362,7 +358,7 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
         try:
             await self._reading.measure(self._heights_changed)
         except SessionsError as error:
-            self.post_message(self.Failed(error))
+            self.post_message(Failed(error))
 
     def _heights_changed(self) -> None:
         self._viewport.place_again()
@@ -377,7 +373,7 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
         try:
             await finding
         except SessionsError as error:
-            self.post_message(self.Failed(error))
+            self.post_message(Failed(error))
 
     async def _fetch(self, indices: Sequence[int]) -> Mapping[int, Message | None] | None:
         reading = self._reading

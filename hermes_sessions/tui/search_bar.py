@@ -5,11 +5,13 @@ It edits text and says so; asking the store and drawing what was found is the sc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain
 
-from textual import events, on
+from rich.highlighter import Highlighter
+from rich.text import Text
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -17,16 +19,23 @@ from textual.getters import query_one
 from textual.message import Message as TextualMessage
 from textual.widgets import Input, Static
 
+from hermes_sessions.errors import SessionsError
+from hermes_sessions.model import Catalog, Problem
+from hermes_sessions.services.history import History
 from hermes_sessions.services.past_searches import PastSearches
 from hermes_sessions.text import cell_width, fit, one_line, wrap
+from hermes_sessions.tui.candidates import Candidates
+from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.keys import bindings
 
 
 class LineInput(Input):
     """One row of text, edited by grapheme clusters. What is pasted becomes one safe line."""
 
-    def __init__(self, placeholder: str, *, value: str = "", id: str | None = None) -> None:
-        super().__init__(value, placeholder, id=id, compact=True, select_on_focus=False)
+    def __init__(
+        self, placeholder: str, *, value: str = "", highlighter: Highlighter | None = None, id: str | None = None
+    ) -> None:
+        super().__init__(value, placeholder, highlighter, id=id, compact=True, select_on_focus=False)
 
     def action_cursor_left(self, select: bool = False) -> None:
         if select or not self.selection.is_empty:
@@ -75,7 +84,9 @@ class QueryInput(LineInput):
     BINDINGS = bindings("search")
 
     def __init__(self, placeholder: str, past: Callable[[], PastSearches], *, value: str = "", id: str | None = None):
-        super().__init__(placeholder, value=value, id=id)
+        self.problems: Sequence[Problem] = ()
+        """What makes no sense in the text that was answered last."""
+        super().__init__(placeholder, value=value, highlighter=_Underline(self), id=id)
         self._open_past = past
         self._steps = 0
         """How far back the shown search is, 0 when the person wrote it."""
@@ -107,6 +118,18 @@ class QueryInput(LineInput):
         return True
 
 
+class _Underline(Highlighter):
+    """Shows where what makes no sense stands."""
+
+    def __init__(self, line: QueryInput) -> None:
+        self._line = line
+
+    def highlight(self, text: Text) -> None:
+        style = self._line.app.stylesheet.parse_style("$error underline").rich_style
+        for problem in self._line.problems:
+            text.stylize(style, problem.start, problem.stop)
+
+
 class SearchBar(Horizontal):
     """The search line. `say` takes the words for its right end, from the longest to the shortest way to put them."""
 
@@ -117,12 +140,21 @@ class SearchBar(Horizontal):
             super().__init__()
             self.text = text
 
+    class NothingToComplete(TextualMessage):
+        """The person asked to complete what cannot be completed."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
     input = query_one("#query", QueryInput)
     status = query_one("#status", Static)
+    candidates = query_one("#candidates", Candidates)
 
-    def __init__(self, text: str, past: Callable[[], PastSearches], *, id: str | None = None) -> None:
+    def __init__(self, text: str, past: Callable[[], PastSearches], history: History, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._past = past
+        self._history = history
         self._first_text = one_line(text)
         self._words: tuple[str, ...] = ("",)
 
@@ -130,29 +162,63 @@ class SearchBar(Horizontal):
         yield Static(Content("❯"), id="prompt")
         yield QueryInput("Search all that was said", self._past, value=self._first_text, id="query")
         yield Static(id="status")
+        yield Candidates(self._history, id="candidates")
 
     @property
     def text(self) -> str:
         """What is typed."""
         return self.input.value
 
+    @property
+    def completing(self) -> bool:
+        """Whether words to complete with are shown."""
+        return self.candidates.display
+
     def clear(self) -> None:
         """Empty the line, as if the person had."""
         self.input.remember()
         self.input.value = ""
 
-    def say(self, *words: str, error: bool = False) -> None:
-        """Show the first of `words` that fits at the right end; the last one is cut if need be."""
+    def say(self, *words: str, error: bool = False, problems: Sequence[Problem] = ()) -> None:
+        """Show the first of `words` that fits at the right end, the last one cut if need be, and mark `problems`."""
+        if problems != self.input.problems:
+            self.input.problems = problems
+            self.input.refresh()
         self._words = words or ("",)
         self.status.set_class(error, "-error")
         self._draw_status()
 
+    @work(group="complete", exclusive=True)
+    async def complete(self, catalog: Catalog, step: int) -> None:
+        """Put the next word there is in place of the begun one, or the word before with -1."""
+        line = self.input
+        try:
+            made = await self.candidates.next(line.value, line.cursor_position, catalog, step)
+        except SessionsError as error:
+            self.post_message(Failed(error))
+            return
+        if made is None:
+            self.post_message(self.NothingToComplete(step))
+        else:
+            line.value, line.cursor_position = made
+
+    def stop_completing(self) -> None:
+        """Take the words away; what was put in stays."""
+        self.candidates.hide()
+
     def on_resize(self) -> None:
         self._draw_status()
+
+    def on_descendant_blur(self) -> None:
+        self.candidates.hide()
+        self.input.remember()
 
     @on(Input.Changed)
     def _edited(self, event: Input.Changed) -> None:
         event.stop()
+        if event.value != self.candidates.text:
+            self.candidates.hide()
+        self.input.problems = ()
         self.post_message(self.Changed(event.value))
 
     def _draw_status(self) -> None:

@@ -21,6 +21,7 @@ from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import Catalog, Conversation, ConversationHits, Overview, SearchResult, SessionFacts
 from hermes_sessions.services.history import History
 from hermes_sessions.services.sorting import SORTS_BY_FACTS
+from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.keys import bindings
 from hermes_sessions.tui.listing import Listed, Listing
 from hermes_sessions.tui.session_rows import RowPainter
@@ -60,13 +61,6 @@ class SessionList(ScrollView, can_focus=True):
 
     class NearEnd(TextualMessage):
         """The cursor is near the last row."""
-
-    class Failed(TextualMessage):
-        """The store could not answer a question of this pane."""
-
-        def __init__(self, error: SessionsError) -> None:
-            super().__init__()
-            self.error = error
 
     remote: var[bool] = var(False, init=False)
     """Whether the keys that move the cursor are typed in the search line."""
@@ -163,7 +157,7 @@ class SessionList(ScrollView, can_focus=True):
             if part == 0:
                 strip = self._painter.row(item, self.overview(item), width, selected=key[1])
             else:
-                strip = self._painter.snippet(self.listed.hits[item.id], width, selected=key[1])
+                strip = self._painter.snippet(self.listed.hits.get(item.id), width, selected=key[1])
             self._strips[key] = strip
         return strip
 
@@ -179,14 +173,13 @@ class SessionList(ScrollView, can_focus=True):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would change nothing do not work, so that nobody is told of them."""
-        searching = self._result is not None
         match action:
             case "sort" | "reverse":
-                return not searching
+                return self._result is None
             case "archived":
-                return not searching and (self.listing.archived or self.listed.archived > 0)
+                return not self.listed.hits and (self.listing.archived or self.listed.archived > 0)
             case "minor":
-                return not searching and (self.listing.minor or self.listed.empty + self.listed.subagent > 0)
+                return not self.listed.hits and (self.listing.minor or self.listed.empty + self.listed.subagent > 0)
             case "directory":
                 return self._directory is not None
             case _:
@@ -233,7 +226,7 @@ class SessionList(ScrollView, can_focus=True):
 
     @property
     def _row_height(self) -> int:
-        return 1 if self.listed.query is None else 2
+        return 2 if self.listed.hits else 1
 
     @property
     def _page(self) -> int:
@@ -264,7 +257,7 @@ class SessionList(ScrollView, can_focus=True):
                     self._put(listed, self._restart)
                     self._restart = False
         except SessionsError as error:
-            self.post_message(self.Failed(error))
+            self.post_message(Failed(error))
         finally:
             self._arranging = False
 
@@ -362,6 +355,6 @@ class SessionList(ScrollView, can_focus=True):
                 self._redraw()
                 self.post_message(self.Learned())
         except SessionsError as error:
-            self.post_message(self.Failed(error))
+            self.post_message(Failed(error))
         finally:
             self._fetching = False

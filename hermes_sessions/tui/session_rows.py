@@ -115,9 +115,9 @@ class RowPainter:
             cells.append((" " + pad(steady(one_line(item.tip.source)), SOURCE), "muted"))
         return self._strip(cells, width, selected)
 
-    def snippet(self, hits: ConversationHits, width: int, *, selected: bool) -> Strip:
+    def snippet(self, hits: ConversationHits | None, width: int, *, selected: bool) -> Strip:
         """The second line of a conversation that was found: who said it, the best piece of it, how many more."""
-        if not hits.hits:
+        if hits is None or not hits.hits:
             return self._strip([], width, selected)
         hit = hits.hits[0]
         label = _label(hit)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from hermes_sessions.services.demo import write_demo
 from hermes_sessions.storage import open_store
-from tests.benchmarks import searching, startup
+from tests.benchmarks import searching, startup, writing
 
 
 def in_the_model(path: Path) -> None:
@@ -43,10 +43,14 @@ def in_the_model(path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("store", type=Path, help="a big store; with --hermes a copy, since Hermes opens it for writing")
+    parser.add_argument(
+        "store", type=Path, nargs="?", help="a big store; with --hermes a copy, since Hermes opens it for writing"
+    )
     parser.add_argument("--hermes", metavar="PYTHON", help="a Python that has hermes-agent installed")
-    parser.add_argument("--only", choices=["startup", "model", "search"])
+    parser.add_argument("--only", choices=["startup", "model", "search", "writing"])
     arguments = parser.parse_args()
+    if arguments.store is None and arguments.only != "writing":
+        parser.error("all but --only writing looks at a store")
     with TemporaryDirectory() as folder:
         demo = Path(folder) / "state.db"
         write_demo(demo, time.time())
@@ -61,6 +65,9 @@ def main() -> None:
     if arguments.only in (None, "search"):
         print("search")
         searching.measure(arguments.store, arguments.hermes)
+    if arguments.only in (None, "writing"):
+        print("writing")
+        writing.measure(arguments.hermes)
 
 
 def first_title(path: Path) -> bytes:

@@ -1,76 +1,201 @@
-"""Key to first results in the model, over mixed queries; beside Hermes' own search on the same file."""
+"""Key to first results in the model, over mixed queries; giving up; and Hermes' own search on the same file."""
 
 from __future__ import annotations
 
 import json
 import statistics
 import subprocess
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from hermes_sessions.storage import open_store
+from hermes_sessions.errors import Interrupted
+from hermes_sessions.model import Catalog
+from hermes_sessions.storage import Store, open_store
+from hermes_sessions.storage.query import parse
+
+ROUNDS = 5
 
 QUERIES = (
     *("docker", "webhook", "self", "import", "return", "postgres", "invoice", "zzzznothing", "ezekiel", "telegram"),
     *("import os", "docker nginx", "raise ValueError", "return None", "def self", "sqlite backup restore"),
     *('"import os"', '"raise ValueError"', '"not there at all"'),
-    *("a", "e", "t", "re", "th", "zz", "imp", "doc", "ret", "eze", "seri", "kube"),
-    *("数据库", "数据", "配", "错误", "錯", "日本語", "検索", "한국어", "검색", "检索 设定", "数据库 锁定"),
+    *("a", "e", "t", "re", "th", "zz", "imp", "doc", "ret", "eze", "seri", "kube", "docker t", "self re"),
+    *("数据库", "数据", "配", "错误", "错", "錯", "日本語", "検索", "한국어", "검색", "检索 设定", "数据库 锁定"),
     *("C++", "#2", "100%", "mm/slub.c", "os.path.join", "foo.bar", "self.assert", "https://x.y", "don't", "TODO:"),
     *("--error", "config.yaml", "%", "_", "'", "😀", "sp_new", "__init__", "a.b.c.d", "()", "=="),
+    *("docker -nginx", "self -import", "return OR webhook", "docker role:user", "self role:tool", "import has:tools"),
 )
+"""Common and rare words, phrases, prefixes of one to three letters, one to three Chinese characters and their like,
+punctuation, exclusions, filters, nothing found."""
+
+CANCELLED_AFTER = (0.001, 0.005, 0.02, 0.06, 0.15)
+"""Seconds from a question to the moment when it is given up."""
+
+HERMES_HITS = 200
 
 HERMES = """
-import json, sys, time
+import json, re, sys, time
 from pathlib import Path
 from hermes_state import SessionDB
 db = SessionDB(Path(sys.argv[1]))
-times = {}
+rounds, limit = int(sys.argv[3]), int(sys.argv[4])
+answers = {}
 for query in json.loads(sys.argv[2]):
-    best = []
-    for _ in range(3):
-        started = time.perf_counter()
-        db.search_messages(query, limit=20)
-        best.append(time.perf_counter() - started)
-    times[query] = min(best)
-print(json.dumps(times))
+    role = re.search(r" role:(\\w+)", query)
+    words = re.sub(r" (role|has):\\w+", "", query)
+    words = re.sub(r" -(\\w)", r" NOT \\1", words)
+    roles = [role[1]] if role else None
+    times, cpu = [], []
+    for _ in range(rounds):
+        started, spent = time.perf_counter(), time.process_time()
+        db.search_messages(words, role_filter=roles, limit=20)
+        times.append(time.perf_counter() - started)
+        cpu.append(time.process_time() - spent)
+    found = [row["id"] for row in db.search_messages(words, role_filter=roles, limit=limit)]
+    answers[query] = [min(times), min(cpu), found]
+print(json.dumps(answers))
 """
 
 
+class Answer(NamedTuple):
+    """The best of some rounds: seconds by the clock, and of the processor's time."""
+
+    seconds: float
+    cpu: float
+
+
 def measure(path: Path, hermes_python: str | None) -> None:
-    """Print the spread of first answers, the slowest ones, and the ratios to Hermes where its Python is given.
+    """Print the spread of first answers and the slowest ones, how long it takes to give up, and how Hermes compares.
 
     Hermes opens the file for writing: give it a copy.
     """
     store = open_store(path)
     catalog = store.sessions.catalog()
     list(store.search.stream("warm", catalog))
-    firsts: dict[str, float] = {}
-    for query in QUERIES:
-        best = []
-        for _ in range(3):
-            started = time.perf_counter()
-            answers = store.search.stream(query, catalog)
-            # The first answer that shows something, or says that there is nothing.
-            next(answer for answer in answers if answer.conversations or answer.complete)
-            best.append(time.perf_counter() - started)
-            answers.close()  # type: ignore[attr-defined]
-        firsts[query] = min(best)
-    store.close()
-    ordered = sorted(firsts.values())
-    print(
-        f"  first answer to {len(ordered)} queries: median {statistics.median(ordered) * 1000:.1f} ms,"
-        f" p95 {ordered[int(len(ordered) * 0.95)] * 1000:.1f} ms, worst {ordered[-1] * 1000:.1f} ms"
-    )
-    for query in sorted(firsts, key=firsts.__getitem__, reverse=True)[:5]:
-        print(f"    {query!r:24} {firsts[query] * 1000:6.1f} ms")
+    firsts = {query: _first_answer(store, catalog, query) for query in QUERIES}
+    _print_spread("first answer", firsts)
+    ranked = {query: _ranked(store, catalog, query) for query in QUERIES}
+    _print_spread("ranked", ranked)
+    _print_giving_up(store, catalog)
     if hermes_python:
-        command = [hermes_python, "-c", HERMES, str(path), json.dumps(QUERIES)]
-        theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        ratios = sorted(theirs[query] / firsts[query] for query in QUERIES)
+        _print_beside_hermes(store, catalog, path, hermes_python, firsts)
+    store.close()
+
+
+def _first_answer(store: Store, catalog: Catalog, query: str) -> Answer:
+    """Until something is shown, or it is said that there is nothing."""
+    times, cpu = [], []
+    for _ in range(ROUNDS):
+        started, spent = time.perf_counter(), time.process_time()
+        answers = store.search.stream(query, catalog)
+        next(answer for answer in answers if answer.conversations or answer.complete)
+        times.append(time.perf_counter() - started)
+        cpu.append(time.process_time() - spent)
+        answers.close()  # type: ignore[attr-defined]
+    return Answer(min(times), min(cpu))
+
+
+def _ranked(store: Store, catalog: Catalog, query: str) -> Answer:
+    """Until the best are known."""
+    started, spent = time.perf_counter(), time.process_time()
+    answers = store.search.stream(query, catalog, order="relevance")
+    next(answer for answer in answers if answer.conversations or answer.complete)
+    answer = Answer(time.perf_counter() - started, time.process_time() - spent)
+    answers.close()  # type: ignore[attr-defined]
+    return answer
+
+
+def _print_spread(name: str, answers: dict[str, Answer]) -> None:
+    for kind in ("seconds", "cpu"):
+        ordered = sorted(getattr(answer, kind) for answer in answers.values())
         print(
-            f"  Hermes search_messages takes {statistics.median(ratios):.1f} x as long in the median,"
-            f" {ratios[0]:.2f} x at least; ours is slower on {sum(ratio < 1 for ratio in ratios)} of {len(ratios)}"
+            f"  {name}, {len(ordered)} queries, {'wall' if kind == 'seconds' else 'cpu '}: median"
+            f" {statistics.median(ordered) * 1000:.2f} ms, p95 {ordered[int(len(ordered) * 0.95)] * 1000:.1f} ms,"
+            f" worst {ordered[-1] * 1000:.1f} ms"
         )
-        for query in sorted(QUERIES, key=lambda query: theirs[query] / firsts[query])[:6]:
-            print(f"    {query!r:24} {theirs[query] * 1000:8.2f} ms against {firsts[query] * 1000:6.2f} ms")
+    for query in sorted(answers, key=lambda query: answers[query].seconds, reverse=True)[:6]:
+        print(f"    {query!r:26} {answers[query].seconds * 1000:7.1f} ms")
+
+
+def _print_giving_up(store: Store, catalog: Catalog) -> None:
+    """How long the thread is still held when a question is given up at some moment, over all queries."""
+    held = {}
+    for query in QUERIES:
+        for after in CANCELLED_AFTER:
+            given_up = threading.Event()
+            ended: list[float] = []
+
+            def ask(query: str = query, given_up: threading.Event = given_up, ended: list[float] = ended) -> None:
+                try:
+                    for _ in store.search.stream(query, catalog, cancelled=given_up.is_set):
+                        if given_up.is_set():
+                            break
+                except Interrupted:
+                    pass
+                ended.append(time.perf_counter())
+
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join(after)
+            given_up.set()
+            stopped = time.perf_counter()
+            store.interrupt()
+            thread.join()
+            held[query, after] = ended[0] - stopped
+    ordered = sorted(max(0.0, seconds) for seconds in held.values())
+    print(
+        f"  given up {len(ordered)} times, the thread was free after: median {statistics.median(ordered) * 1000:.2f}"
+        f" ms, p95 {ordered[int(len(ordered) * 0.95)] * 1000:.1f} ms, worst {ordered[-1] * 1000:.1f} ms"
+        f" ({max(held, key=held.__getitem__)})"
+    )
+
+
+def _print_beside_hermes(store: Store, catalog: Catalog, path: Path, python: str, ours: dict[str, Answer]) -> None:
+    command = [python, "-c", HERMES, str(path), json.dumps(QUERIES), str(ROUNDS), str(HERMES_HITS)]
+    theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    # Hermes answers what FTS5 calls a syntax error, or has no word in it, with nothing and without asking.
+    unanswered = [query for query, (seconds, _, ids) in theirs.items() if not ids and seconds < 0.0005]
+    answered = [query for query in QUERIES if query not in unanswered]
+    for kind, index in (("wall", 0), ("cpu ", 1)):
+        ratios = {query: theirs[query][index] / max(1e-6, ours[query][index]) for query in answered}
+        ordered = sorted(ratios.values())
+        print(
+            f"  Hermes search_messages, {len(answered)} queries, {kind}: takes {statistics.median(ordered):.1f} x as"
+            f" long in the median, {ordered[0]:.2f} x at least; ours is slower on {sum(ratio < 1 for ratio in ordered)}"
+        )
+    for query in sorted(answered, key=lambda query: theirs[query][0] / ours[query].seconds)[:8]:
+        print(f"    {query!r:26} {theirs[query][0] * 1000:8.2f} ms against {ours[query].seconds * 1000:7.2f} ms")
+    print(f"  {len(unanswered)} queries that Hermes does not look for (nothing, at once): {' '.join(unanswered)}")
+    comparable = {query: ids for query, (_, _, ids) in theirs.items() if ids and "has:" not in query}
+    _print_hits(store, catalog, comparable)
+
+
+def _print_hits(store: Store, catalog: Catalog, theirs: dict[str, Sequence[int]]) -> None:
+    """Whether all that Hermes finds is in our whole answer, but for messages that do not hold what was typed: it looks
+    for "C" where "C++" was typed, and for any of two words where one of them is Chinese.
+    """
+    lost: dict[str, list[int]] = {}
+    other: dict[str, int] = {}
+    for query, ids in theirs.items():
+        missing = set(ids)
+        for found in store.search.messages(query, catalog):
+            missing.discard(found)
+            if not missing:
+                break
+        terms = [term.text.lower() for term in parse(query).words]
+        for identity, message in store.messages.get(missing).items():
+            said = "\n".join(
+                (message.text, message.tool_name or "", *(f"{c.name} {c.arguments}" for c in message.tool_calls))
+            )
+            if all(term in said.lower() for term in terms):
+                lost.setdefault(query, []).append(identity)
+            else:
+                other[query] = other.get(query, 0) + 1
+    total = sum(map(len, theirs.values()))
+    print(
+        f"  of {total:,} hits that Hermes finds, {sum(map(len, lost.values())):,} are not among ours {lost or ''}, and"
+        f" {sum(other.values()):,} more do not hold what was typed: {other or ''}"
+    )

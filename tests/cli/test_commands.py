@@ -75,8 +75,75 @@ def test_search_takes_many_words_or_standard_input(history: Path, run: Run, monk
     assert run("search", "docker", "fail", "--json").json["query"] == "docker fail"
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"question 2\n")))
     answer = run("search", "-", "--json").json
-    assert [found["session"]["id"] for found in answer["conversations"]] == ["chain-3"]
-    assert run("search", "  ").code == 2
+    assert answer["conversations"][0]["session"]["id"] == "chain-3"
+    for nothing in ("  ", '""', '"'):
+        assert run("search", nothing).code == 2
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b" \n")))
+    assert run("search", "-", "--source", "cli").code == 2
+
+
+def test_search_takes_the_query_language(history: Path, run: Run) -> None:
+    def found(*words: str) -> list[str]:
+        return [item["session"]["id"] for item in run("search", *words, "--json").json["conversations"]]
+
+    assert found("question OR docker") == ["archived", "tools", "chain-3"]
+    assert found("question", "-is:archived") == found("question", "-old") == ["chain-3"]
+    assert found("docker", "source:cli") == []
+    assert found("token", "role:assistant") == ["tools"] and found("token", "role:user") == []
+    assert found("source:telegram") == ["tools"]
+    assert found("question", "--title", "old") == ["archived"]
+    assert found("-docker", "is:archived") == ["archived"]
+
+
+def test_conditions_alone_list_conversations_without_hits(history: Path, run: Run) -> None:
+    answer = run("search", "source:cli", "--limit", "1", "--json").json
+    (found,) = answer["conversations"]
+    assert (found["hit_count"], found["hits"], answer["complete"]) == (0, [], False)
+    assert run("search", "source:cli", "--limit", "0", "--json").json["complete"] is True
+
+
+@pytest.mark.parametrize("command", ["search", "list", "browse"])
+def test_a_problem_in_a_query_is_pointed_at(history: Path, run: Run, command: str) -> None:
+    ended = run(command, "数据", "is:archive", "x")
+    assert (ended.code, ended.out) == (2, "")
+    problem, query, carets, hint = ended.err.splitlines()[-4:]
+    assert problem.startswith("hermes-sessions: is: takes one of archived, empty")
+    assert query == "  数据 is:archive x"
+    assert carets == "  " + " " * 8 + "^" * 7
+    assert hint == "  Did you mean 'archived'?"
+
+
+def test_a_problem_far_along_in_a_long_query_is_shown_in_a_piece(history: Path, run: Run) -> None:
+    lines = run("search", "x\u202e\t" * 500 + "cost:much" + " y" * 500).err.splitlines()
+    at = lines[2].index("^")
+    assert lines[1][at : at + 4] == "much" and lines[2].strip() == "^^^^"
+    assert all(len(line) < 160 for line in lines)
+
+
+def test_a_name_that_nothing_has_is_said_where_nothing_is_found(history: Path, run: Run) -> None:
+    for command, code in (("search", 1), ("list", 0)):
+        ended = run(command, "source:telegrm")
+        assert (ended.code, ended.out) == (code, "")
+        assert "No session has 'telegrm' as its source. Did you mean 'telegram'?" in ended.err
+
+
+def test_a_problem_in_a_query_is_an_error_in_json_too(history: Path, run: Run) -> None:
+    ended = run("search", "is:shiny", "--json")
+    assert (ended.code, ended.json["error"]["kind"], ended.err) == (2, "bad_query", "")
+
+
+def test_a_pasted_text_finds_where_its_rare_words_were_said(
+    hermes_file: HermesFile, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        hermes_file.talk(hermes_file.session(f"other{number}"), "the build failed with an error", "try again")
+    hermes_file.talk(hermes_file.session("near"), "slub.c:1234 is odd", "KeyError?")
+    hermes_file.talk(hermes_file.session("right"), "KeyError in /srv/app/mm/slub.c:1234 zorkmid", "look at zorkmid")
+    pasted = b"Traceback:\n  the build failed with an error\n  at /home/me/mm/slub.c:1234 \xff\nKeyError: 'zorkmid'\n"
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(pasted)))
+    answer = run("search", "-", "--json").json
+    assert answer["conversations"][0]["session"]["id"] == "right"
+    assert answer["order"] == "relevance" and "zorkmid" in answer["notice"]
 
 
 def test_search_for_a_person_shows_where(history: Path, run: Run) -> None:

@@ -94,6 +94,28 @@ def test_a_filter_counts_what_it_hides(history: Path, run: Run, words: list[str]
     assert answer["total"] == answer["shown"] + sum(answer["hidden"].values()) + answer["paged"] == 5
 
 
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        (["source:telegram"], ["tools"]),
+        (["source:telegram", "OR", "source:cli"], ["tools", "chain-3"]),
+        (["title:rollout", "--source", "cli"], ["chain-3"]),
+        (["-title:rollout"], ["tools"]),
+        (["is:archived"], ["archived"]),
+        (["question"], ["chain-3"]),
+        (["question", "--all"], ["archived", "chain-3"]),
+        (["question", "is:archived"], ["archived"]),
+        (["has:tools"], ["tools"]),
+        (["-docker"], ["chain-3"]),
+        (["nowhere-to-be-found"], []),
+    ],
+)
+def test_a_list_takes_a_query(history: Path, run: Run, words: list[str], ids: list[str]) -> None:
+    answer = run("list", "--json", *words).json
+    assert [session["id"] for session in answer["sessions"]] == ids
+    assert answer["total"] == answer["shown"] + sum(answer["hidden"].values()) + answer["paged"] == 5
+
+
 def test_a_filter_holds_for_search_and_cost_too(history: Path, run: Run) -> None:
     assert run("search", "docker", "--source", "cli").code == 1
     assert run("search", "docker", "--source", "telegram").code == 0

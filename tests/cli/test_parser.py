@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from hermes_sessions import errors
 from hermes_sessions.cli import commands, handover
-from hermes_sessions.cli.parser import COST_KEYS, FILTERS, SORT_KEYS, build_parser, parse
+from hermes_sessions.cli.parser import COST_KEYS, FILTERS, QUERY_KEYS, SORT_KEYS, build_parser, parse
 from hermes_sessions.services import filters, sorting
-from hermes_sessions.storage import costs
+from hermes_sessions.storage import conditions, costs
 from tests.cli.conftest import Run
 
 COMMANDS = (*handover.COMMANDS, *commands.COMMANDS)
@@ -70,8 +72,43 @@ def test_no_command_is_browse() -> None:
 
 
 def test_bytes_that_are_no_text_are_replaced() -> None:
-    assert parse(["search", "a\udcff"]).query == ["a\ufffd"]
+    assert parse(["search", "a\udcff"]).query == "a\ufffd"
     assert parse(["browse", "\udcc3\udca9"]).query == "é"
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        (["search", "docker", "-compose"], "docker -compose"),
+        (["list", "-is:archived", "source:cli"], "-is:archived source:cli"),
+        (["search", "docker", "--limit", "3", "login", "--json", "-x"], "docker login -x"),
+        (["search", "--limit=3", "docker", "-help"], "docker -help"),
+        (["search", "--limit=3", "--", "-podman", "--flag"], "-podman --flag"),
+        (["search", "-"], "-"),
+        (["browse", "docker", '-"a b"'], 'docker -"a b"'),
+        (["-p", "work", "list", "-x"], "-x"),
+        (["list"], ""),
+        ([], ""),
+    ],
+)
+def test_the_words_of_a_query_are_one_text_wherever_options_stand(words: list[str], query: str) -> None:
+    arguments = parse(words)
+    assert arguments.query == query
+    assert getattr(arguments, "limit", None) in (None, 3, 20)
+
+
+def test_a_value_that_begins_with_a_dash_stays_what_it_is() -> None:
+    assert parse(["list", "--title", "-draft", "x"]).title == "-draft"
+    assert parse(["show", "list"]).session == ["list"]
+    assert parse(["-p", "list", "show", "x"]).session == ["x"]
+
+
+def test_the_help_of_a_query_names_every_key_and_the_zone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert QUERY_KEYS == conditions.KEYS
+    for command in ("search", "list", "browse"):
+        said = " ".join(run(command, "--help").out.split())
+        assert ", ".join(QUERY_KEYS) in said
+        assert f"UTC{time.strftime('%z')}" in said
 
 
 def test_a_title_may_begin_with_dashes() -> None:

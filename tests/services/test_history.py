@@ -100,12 +100,47 @@ async def test_the_search_ends_with_a_finished_answer(history: History) -> None:
     assert {entry.conversation.id for entry in last.conversations} == {"s0", "s1", "s2", "s3", "s4"}
 
 
+async def test_the_search_takes_the_query_language(history: History) -> None:
+    async def found(text: str) -> list[str]:
+        answers = Answers()
+        history.search(text, await history.catalog(), answers)
+        *_, last = await answers.all()
+        assert isinstance(last, SearchResult)
+        return [entry.conversation.id for entry in last.conversations]
+
+    assert await found("zebra title:3") == ["s3"]
+    assert await found('"zebra 1" OR "zebra 2"') == ["s2", "s1"]
+    assert await found("messages:>1 -zebra") == []
+    assert await found("source:cl") == await found("source:cli is:arch") == ["s4", "s3", "s2", "s1", "s0"]
+
+
+async def test_a_word_in_progress_is_no_problem_and_a_bad_one_comes_with_the_answer(history: History) -> None:
+    catalog = await history.catalog()
+    for text, places in (("zebra is:arch", []), ("zebra is:shiny", [(9, 14)]), ("is:arch zebra", [(3, 7)])):
+        answers = Answers()
+        history.search(text, catalog, answers)
+        for answer in await answers.all():
+            assert isinstance(answer, SearchResult)
+            assert [(problem.start, problem.stop) for problem in answer.problems] == places
+
+
+async def test_the_order_is_a_part_of_the_question(history: History) -> None:
+    answers = Answers()
+    history.search("zebra", await history.catalog(), answers, order="relevance")
+    assert {answer.order for answer in await answers.all() if isinstance(answer, SearchResult)} == {"relevance"}
+
+
+async def test_tab_knows_the_values_of_the_store(history: History) -> None:
+    known = await history.vocabulary(await history.catalog())
+    assert known["source"] == {"cli": 5}
+
+
 async def test_an_answer_that_is_already_under_way_is_dropped_when_something_else_is_asked(history: History) -> None:
     catalog = await history.catalog()
     stale, answers = Answers(), Answers()
     history.search("z", catalog, stale)
     # The event loop stands still until the search has ended: its answers lie in the loop's queue.
-    history._finder.submit(lambda _: None).result(TIMEOUT)
+    history._search.submit(lambda _: None).result(TIMEOUT)
     history.search("zebra 3", catalog, answers)
     assert queries(await answers.all()) == {"zebra 3"}
     assert stale.given == []
@@ -122,7 +157,7 @@ async def test_of_letters_typed_quickly_only_the_last_query_is_answered(history:
 async def test_a_cancelled_search_delivers_nothing(history: History) -> None:
     answers = Answers()
     history.search("zebra", await history.catalog(), answers)
-    history._finder.submit(lambda _: None).result(TIMEOUT)
+    history._search.submit(lambda _: None).result(TIMEOUT)
     history.cancel_search()
     await history.changed()  # one more turn of the loop, and then some
     assert answers.given == []

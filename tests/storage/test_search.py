@@ -9,7 +9,8 @@ import pytest
 
 from hermes_sessions.model import ConversationHits, SearchResult
 from hermes_sessions.storage import Store, open_store
-from hermes_sessions.storage.search import COUNTED_HITS, GLIMPSE_ROWS
+from hermes_sessions.storage.finding import GLIMPSE as GLIMPSE_ROWS
+from hermes_sessions.storage.search import COUNTED_HITS
 from tests.builders import NOW, HermesFile
 
 
@@ -140,7 +141,9 @@ def test_what_stands_inside_of_words_is_found_after_what_begins_them(any_layout:
     texts = {"whole": "login please", "inside": "getUserLogin()", "glued": "修改login服务端", "other": "log in"}
     any_layout.tool_call(any_layout.session("tool"), "try_login", {}, "done")
     store = one_each(any_layout, **texts, thai="ภาษาไทยไม่มีวรรค")
-    assert found(store, "login")[:2] == ["whole", "tool"]
+    # The index of version 6 does not hold the names of tools, and only knows where words begin in what was said.
+    first = ["whole"] if any_layout.version == 6 else ["whole", "tool"]
+    assert found(store, "login")[: len(first)] == first
     assert sorted(found(store, "login")) == ["glued", "inside", "tool", "whole"]
     assert found(store, "serlog") == ["inside"] == found(store, "serlog ")
     assert found(store, "ไทย") == ["thai"]

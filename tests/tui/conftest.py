@@ -16,7 +16,7 @@ from hermes_sessions.services.history import History
 from hermes_sessions.services.past_searches import PastSearches
 from hermes_sessions.services.resuming import ResumePlan
 from hermes_sessions.tui.app import BrowserApp
-from hermes_sessions.tui.browser import Setting
+from hermes_sessions.tui.setting import Setting
 from tests.builders import NOW
 
 NEVER = 3_600.0

@@ -9,6 +9,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from hermes_sessions.model import Conversation, Message, MessageStub, Session, ToolCall
+from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.message_view import MessageView
 from hermes_sessions.tui.themes import DARK, THEMES, role_colours
 from tests.builders import NOW
@@ -105,7 +106,7 @@ class ViewApp(App[None]):
         self.theme = DARK
         self.view = MessageView(id="view")
         self.reached: list[MessageView.HitReached] = []
-        self.failed: list[MessageView.Failed] = []
+        self.failed: list[Failed] = []
         self._library, self._at, self._words = library, at, words
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -122,7 +123,7 @@ class ViewApp(App[None]):
     def on_message_view_hit_reached(self, event: MessageView.HitReached) -> None:
         self.reached.append(event)
 
-    def on_message_view_failed(self, event: MessageView.Failed) -> None:
+    def on_failed(self, event: Failed) -> None:
         self.failed.append(event)
 
     @property

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_sessions.model import Catalog, Conversation, ConversationHits, Kind, SearchResult, Session
+from hermes_sessions.model import (
+    Catalog,
+    Conversation,
+    ConversationHits,
+    Kind,
+    SearchHit,
+    SearchResult,
+    Session,
+    Snippet,
+)
 from hermes_sessions.text import cell_width
 from hermes_sessions.tui.list_frame import count_words, frame_title
 from hermes_sessions.tui.listing import Listed, Listing
@@ -75,12 +84,35 @@ def test_what_is_listed_and_what_is_not_add_up(listing: Listing, shown: str) -> 
     assert len(shown) + listed.archived + listed.empty + listed.subagent + listed.elsewhere == listed.total == 7
 
 
+HIT = SearchHit(1, "s", "user", None, "content", Snippet("x", ((0, 1),)))
+
+
 def test_a_search_asks_the_whole_store_in_its_own_order() -> None:
-    found = tuple(ConversationHits(CATALOG.conversations[place], 1, ()) for place in (4, 1, 0))
+    found = tuple(ConversationHits(CATALOG.conversations[place], 1, (HIT,)) for place in (4, 1, 0))
     listed = Listing(sort="title").of(CATALOG, SearchResult("x", "recent", found, complete=True))
     assert ids(listed) == "eba"
     assert listed.query == "x"
     assert listed.filtered
+
+
+@pytest.mark.parametrize(
+    ("listing", "asked_for", "shown"),
+    [
+        (Listing(), (), "af"),
+        (Listing(archived=True), (), "abf"),
+        (Listing(), ("archived",), "abf"),
+        (Listing(minor=True), (), "acdf"),
+        (Listing(), ("subagent", "empty"), "acdf"),
+    ],
+)
+def test_what_only_fits_conditions_is_hidden_like_any_other(
+    listing: Listing, asked_for: tuple[str, ...], shown: str
+) -> None:
+    fitting = tuple(ConversationHits(CATALOG.conversations[place], 0, ()) for place in (0, 1, 2, 3, 5))
+    listed = listing.of(CATALOG, SearchResult("x", "recent", fitting, complete=True, asked_for=asked_for))
+    assert ids(listed) == shown
+    assert len(shown) + listed.archived + listed.empty + listed.subagent == 5
+    assert listed.hits == {}
 
 
 def test_a_directory_is_the_same_under_another_name(tmp_path: Path) -> None:

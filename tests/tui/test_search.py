@@ -9,7 +9,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from hermes_sessions.errors import BadQuery, SessionsError
-from hermes_sessions.model import BrowseResult, Catalog, ConversationHits, SearchHit, SearchResult, Snippet
+from hermes_sessions.model import BrowseResult, Catalog, ConversationHits, SearchHit, SearchOrder, SearchResult, Snippet
 from hermes_sessions.services.history import SEARCH_LIMIT, Deliver, History
 from hermes_sessions.services.past_searches import PastSearches
 from tests.builders import HermesFile
@@ -25,7 +25,14 @@ class HeldHistory(History):
     asked: tuple[str, Catalog, Deliver] | None = None
     limits: tuple[int, ...] = ()
 
-    def search(self, text: str, catalog: Catalog, deliver: Deliver, limit: int = SEARCH_LIMIT) -> None:
+    def search(
+        self,
+        text: str,
+        catalog: Catalog,
+        deliver: Deliver,
+        limit: int = SEARCH_LIMIT,
+        order: SearchOrder = "recent",
+    ) -> None:
         self.asked = (text, catalog, deliver)
         self.limits += (limit,)
 
@@ -172,7 +179,7 @@ async def test_quitting_while_a_search_runs_is_at_once(store: Path, open_browser
     app = open_browser(store, kind=HeldHistory)
     async with app.run_test(size=WIDE) as pilot:
         await settle(pilot)
-        await pilot.press("/", "e", "tab", "q")
+        await pilot.press("/", "x", "tab", "q")
     assert app.return_code == 0
 
 
@@ -389,6 +396,105 @@ async def test_above_the_list_are_the_earlier_searches(store: Path, open_browser
         assert screen.sessions.cursor == 1
         await press(pilot, "up", "up")
         assert screen.search_bar.text == "words 7"
+
+
+async def test_tab_goes_through_the_words_that_fit(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", *"sou", "tab")
+        screen = browser(pilot)
+        assert screen.search_bar.text == "source:"  # the only one: nothing to choose from
+        assert not screen.search_bar.completing
+        await press(pilot, "tab")
+        assert screen.search_bar.text == "source:cli"
+        assert [line[2:].split()[0] for line in lines(pilot)[1:3]] == ["cli", "telegram"]
+        await press(pilot, "tab")
+        assert screen.search_bar.text == "source:telegram"
+        listed = screen.sessions.listed.conversations
+        assert listed and {item.tip.source for item in listed} == {"telegram"}
+        await press(pilot, "shift+tab")
+        assert screen.search_bar.text == "source:cli"
+        await press(pilot, "escape")  # the words go, what was chosen stays
+        assert not screen.search_bar.completing
+        assert screen.search_bar.text == "source:cli"
+        await press(pilot, *" xyz", "tab")
+        assert focus(pilot) is screen.sessions  # nothing begins like that
+
+
+async def test_conditions_alone_list_what_fits_and_hide_what_is_hidden_elsewhere(
+    demo: Path, open_browser: OpenBrowser
+) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        await type_text(pilot, "source:cli,telegram ")
+        screen = browser(pilot)
+        shown = len(screen.sessions.listed.conversations)
+        hidden = screen.sessions.listed.archived
+        minor = screen.sessions.listed.empty + screen.sessions.listed.subagent
+        assert hidden and shown
+        assert f"{shown + hidden + minor} conversations" in lines(pilot)[0]
+        assert not any(item.archived for item in screen.sessions.listed.conversations)
+        await press(pilot, "tab", "A")
+        assert len(screen.sessions.listed.conversations) == shown + hidden
+        await press(pilot, "A", "/")
+        await type_text(pilot, "is:archived ")
+        assert len(screen.sessions.listed.conversations) == hidden
+
+
+async def test_a_value_that_makes_no_sense_is_said_and_the_rest_is_answered(
+    demo: Path, open_browser: OpenBrowser
+) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        await type_text(pilot, "docker is:archivd ")
+        screen = browser(pilot)
+        assert screen.sessions.listed.hits
+        assert " archivd? Did you mean archived?" in lines(pilot)[0]
+
+
+async def test_o_turns_between_newest_and_best(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "o")
+        assert browser(pilot)._search.order == "recent"
+        await press(pilot, "/", *"docker", "tab")
+        assert "newest" in lines(pilot)[0]
+        await press(pilot, "o")
+        assert "best" in lines(pilot)[0]
+        await press(pilot, "o")
+        assert "newest" in lines(pilot)[0]
+
+
+async def test_n_goes_through_all_places_and_on_into_the_next_conversation(
+    hermes_file: HermesFile, open_browser: OpenBrowser
+) -> None:
+    hermes_file.talk(hermes_file.session("old"), "needle", "hay", "needle again")
+    hermes_file.talk(hermes_file.session("new"), "needle one", "hay", "needle two")
+    async with open_browser(hermes_file.path).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        await type_text(pilot, "needle")
+        await press(pilot, "enter")
+        messages = browser(pilot).messages
+
+        async def go(key: str) -> tuple[str, str]:
+            await press(pilot, key)
+            await until(pilot, lambda: not messages.waiting)
+            assert messages.conversation is not None
+            return messages.conversation.id, messages._place
+
+        first = messages.conversation
+        assert first is not None
+        other = "old" if first.id == "new" else "new"
+        assert await go("N") == (first.id, "1 of 2")
+        assert await go("n") == (first.id, "2 of 2")
+        assert await go("n") == (other, "1 of 2")
+        assert await go("n") == (other, "2 of 2")
+        assert await go("n") == (other, "last hit")
+        assert await go("N") == (other, "1 of 2")
+        assert (await go("N"))[0] == first.id
 
 
 async def test_a_search_is_remembered_when_it_is_let_go(store: Path, open_browser: OpenBrowser) -> None:

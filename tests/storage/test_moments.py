@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hermes_sessions.errors import BadFilter
 from hermes_sessions.services import wording
-from hermes_sessions.services.moments import parse_duration, parse_moment, parse_number
+from hermes_sessions.storage.moments import parse_duration, parse_moment, parse_number
 from tests.builders import NOW
 
 DAY = 86_400

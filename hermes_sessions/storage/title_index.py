@@ -1,0 +1,98 @@
+"""Titles and ids of a catalogue, folded once, for a search among all of them at every key. Pure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+from heapq import merge
+
+from hermes_sessions.model import Catalog, Session
+from hermes_sessions.storage.grouping import TitleHit
+from hermes_sessions.storage.matching import Needles, fold
+
+_APART = "\x1f"
+
+BARE_CHARACTERS = 3
+"""Letters a word must have to be looked for in titles without their punctuation."""
+
+
+class TitleIndex:
+    """All titles as one text, a line each: to look through it takes a tenth of the time of looking at every title."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._sessions = [session for item in catalog for session in reversed(item.sessions)]
+        self._starts: list[int] = []
+        keys = []
+        length = 0
+        for session in self._sessions:
+            key = _key(session)
+            self._starts.append(length)
+            keys.append(key)
+            length += len(key) + 1
+        self._text = "\n".join(keys)
+
+    def hits(self, needles: Needles, allowed: Collection[str] | None) -> Iterator[TitleHit]:
+        """Conversations with a title or an id that fits, newest activity first, as they are asked for.
+
+        Punctuation may be left out of what is looked for in a title: "an94" finds "AN-94".
+        """
+        seen: set[str] = set()
+        for at in self._fitting(needles):
+            session = self._sessions[at]
+            title, bare, identity = self._key_at(at).split(_APART)
+            titled = all(any(word in title or _loose(word) in bare for word in clause) for clause in needles.clauses)
+            if not titled and not all(any(word in identity for word in clause) for clause in needles.clauses):
+                continue
+            conversation = self.catalog.by_session[session.id]
+            if conversation.id in seen or (allowed is not None and conversation.id not in allowed):
+                continue
+            if needles.excluded_from(session.title or "") or needles.excluded_from(session.id):
+                continue
+            seen.add(conversation.id)
+            yield TitleHit(conversation, session.id, session.title if titled else None)
+
+    def _key_at(self, at: int) -> str:
+        stop = self._starts[at + 1] - 1 if at + 1 < len(self._starts) else len(self._text)
+        return self._text[self._starts[at] : stop]
+
+    def _fitting(self, needles: Needles) -> Iterator[int]:
+        """The sessions that hold the word which rules out most, in order."""
+        single = [clause[0] for clause in needles.clauses if len(clause) == 1]
+        if not single:
+            yield from range(len(self._sessions))
+            return
+        longest = max(single, key=len)
+        spellings = {longest, _loose(longest)}
+        last = -1
+        for at in merge(*(self._lines_with(word) for word in spellings)):
+            if at != last:
+                yield at
+            last = at
+
+    def _lines_with(self, word: str) -> Iterator[int]:
+        place = self._text.find(word)
+        while place >= 0:
+            at = bisect_right(self._starts, place) - 1
+            yield at
+            if at + 1 >= len(self._starts):
+                return
+            place = self._text.find(word, self._starts[at + 1])
+
+
+def _loose(word: str) -> str:
+    bare = _bare(word)
+    return bare if len(bare) >= BARE_CHARACTERS else word
+
+
+def _key(session: Session) -> str:
+    """The folded title, the same without punctuation, and the id."""
+    title = " ".join(fold(session.title or "").split())
+    identity = " ".join(fold(session.id).split())
+    return _APART.join(part.replace(_APART, " ") for part in (title, _bare(title), identity))
+
+
+def _bare(text: str) -> str:
+    """The text without punctuation, blanks and line ends."""
+    return re.sub(r"\W", "", text)
