@@ -138,9 +138,6 @@ def test_a_further_condition_narrows_the_plan(written: Written) -> None:
     assert named(plan(written, fits=lambda conversation: conversation.id == "b")) == ["b"]
 
 
-# --- carrying it out
-
-
 def test_pruning_deletes_what_the_plan_says_and_can_be_undone(written: Written) -> None:
     old(written, "a", "b", "c")
     written.begin("new", "today")

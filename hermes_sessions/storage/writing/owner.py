@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreReplaced
+from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreReplaced, StoreUnreadable
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.index_health import stale_tables
 from hermes_sessions.storage.lock_holder import lock_holder
@@ -166,7 +166,7 @@ def _complete_index(store: OwnerStore, database: Database, progress: Progress | 
     """An index that cannot be completed now is one more thing to say, and no reason to have no store."""
     try:
         store.index.catch_up(progress)
-    except (StoreBusy, StoreDamaged) as error:
+    except (StoreBusy, StoreDamaged, StoreUnreadable) as error:  # the last one: a full disk
         database.notices.append(f"The search index is not complete: {error.message}")
 
 

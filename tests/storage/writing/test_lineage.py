@@ -18,9 +18,6 @@ from tests.storage.writing.written import CALL, Written
 HANDED_OVER = [NewMessage("user", SUMMARY), NewMessage("assistant", "and so on", tool_calls=[CALL])]
 
 
-# --- compression into the next session
-
-
 def test_a_compressed_session_goes_on_in_a_child(any_written: Written) -> None:
     store = any_written
     store.sessions.create("a", source="cli", model="m", cwd="/src", user_id="u", model_config={"_branched_from": "x"})
@@ -147,9 +144,6 @@ except SessionsError:
     assert conversation.segments == ("s", min(answers))
 
 
-# --- compaction within a session
-
-
 def test_a_session_is_compacted_within_itself_where_the_layout_can(any_written: Written) -> None:
     any_written.begin("s", "one", "1", "two", "2")
     if not any_written.database.has("messages", "compacted"):
@@ -167,9 +161,6 @@ def test_a_session_is_compacted_within_itself_where_the_layout_can(any_written: 
     stubs = any_written.reader.messages.outline(conversation)
     assert len(stubs) == 6
     assert [stub.id for stub in stubs if not stub.compacted] == ids
-
-
-# --- branches
 
 
 def test_a_branch_is_a_marked_copy(any_written: Written) -> None:
@@ -265,9 +256,6 @@ def test_a_branch_of_a_branch_or_of_a_worker_is_a_conversation_of_its_own(writte
     config = json.loads(str(written.session("e", "model_config")[0]))
     assert config == {"_branched_from": "d"}
     assert written.catalog().by_session["e"].kind == "conversation"
-
-
-# --- agents that work for a session
 
 
 def test_a_delegate_is_folded_under_the_one_that_started_it(ownable: Written) -> None:

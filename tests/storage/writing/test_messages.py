@@ -133,9 +133,6 @@ def test_a_clock_that_was_set_back_does_not_disturb_the_order(written: Written) 
     assert [texts[stub.id].text for stub in stubs] == ["one", "1", "two", "2"]
 
 
-# --- rewind and restore
-
-
 def test_a_rewind_hides_a_message_and_what_followed_and_gives_its_text_back(ownable: Written) -> None:
     first, answer, second, _ = ownable.begin("s", "one", "1", "two", "2")
     rewound = ownable.messages.rewind("s", second)

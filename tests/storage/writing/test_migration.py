@@ -116,9 +116,6 @@ def new_layout(tmp_path: Path) -> dict[str, object]:
     return layout(tmp_path / "new.db")
 
 
-# --- the layout
-
-
 @pytest.mark.parametrize("version", OLDER)
 def test_a_migrated_file_equals_a_new_one_object_by_object(
     path: Path, version: int, new_layout: dict[str, object]
@@ -250,9 +247,6 @@ def test_without_fts5_all_but_the_index_is_brought_up_to_date(
     as_new(path, new_layout)
 
 
-# --- what the declaration does not know
-
-
 def test_what_is_unknown_is_kept(path: Path, new_layout: dict[str, object]) -> None:
     with HermesFile(path, 6) as file:
         fill(file)
@@ -301,9 +295,6 @@ def test_columns_that_a_newer_hermes_has_begun_to_add_are_kept(path: Path) -> No
     before = path.read_bytes()
     own_store(path).close()
     assert path.read_bytes() == before
-
-
-# --- rows
 
 
 def test_rows_of_the_wrong_kind_survive(path: Path, new_layout: dict[str, object]) -> None:
@@ -371,9 +362,6 @@ def test_ids_at_the_ends_of_their_range_are_copied(path: Path) -> None:
     nothing_lost(before, contents(path))
 
 
-# --- titles
-
-
 def test_equal_titles_are_parted_and_the_newest_keeps_it(path: Path, new_layout: dict[str, object]) -> None:
     """Up to version 3 titles were not unique."""
     long = "x" * 99
@@ -407,9 +395,6 @@ def test_equal_titles_are_parted_and_the_newest_keeps_it(path: Path, new_layout:
     with closing(open_store(path)) as store:
         catalog = store.sessions.catalog()
         assert {item.title for item in catalog if item.id == "new"} == {"Login"}
-
-
-# --- subagents
 
 
 def test_sessions_of_subagents_are_marked_as_by_hermes_0_17(path: Path) -> None:
@@ -461,9 +446,6 @@ def test_sessions_are_marked_once(path: Path) -> None:
     migrate(path)
     with closing(Database(path)) as database:
         assert database.rows("SELECT DISTINCT model_config FROM sessions") == [(None,)]
-
-
-# --- stopped
 
 
 def test_progress_is_told_and_may_stop_it(path: Path, new_layout: dict[str, object]) -> None:

@@ -20,6 +20,7 @@ from hermes_sessions.storage import open_store
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.writing import schema
 from hermes_sessions.storage.writing.entries import NewMessage
+from hermes_sessions.storage.writing.index import SearchIndex
 from hermes_sessions.storage.writing.owner import OwnerStore, create_store, own_store
 from tests.builders import HermesFile
 
@@ -53,9 +54,6 @@ def new_layout(tmp_path: Path) -> dict[str, object]:
     return layout(tmp_path / "new.db")
 
 
-# --- made
-
-
 def test_what_is_missing_is_made_and_what_is_there_is_opened(path: Path) -> None:
     for count in (1, 2):
         with closing(own_store(path)) as store:
@@ -74,6 +72,7 @@ def test_what_is_missing_is_made_and_what_is_there_is_opened(path: Path) -> None
 MAKE_UNDER_UMASK = """
 import os, stat, sys
 from pathlib import Path
+from hermes_sessions.storage.writing.index import SearchIndex
 from hermes_sessions.storage.writing.owner import own_store
 os.umask(int(sys.argv[2], 8))
 store = own_store(sys.argv[1])
@@ -113,6 +112,7 @@ import sys
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.writing import schema
 from hermes_sessions.storage.writing.entries import NewMessage
+from hermes_sessions.storage.writing.index import SearchIndex
 from hermes_sessions.storage.writing.owner import own_store
 print("ready", flush=True)
 sys.stdin.readline()
@@ -168,9 +168,6 @@ def test_many_processes_that_open_an_older_store_all_succeed(path: Path, new_lay
         assert len(reader.sessions.catalog()) == RACERS + 1
 
 
-# --- half made
-
-
 def test_an_empty_file_is_a_store_to_come(path: Path, new_layout: dict[str, object]) -> None:
     path.parent.mkdir()
     path.touch(0o600)
@@ -206,6 +203,7 @@ def test_a_part_of_a_schema_is_completed(path: Path, objects: int, new_layout: d
 
 KILLED = """
 import os, signal, sys, apsw
+from hermes_sessions.storage.writing.index import SearchIndex
 from hermes_sessions.storage.writing.owner import own_store
 left = int(sys.argv[2])
 def count(*_):
@@ -230,9 +228,6 @@ def test_a_process_killed_while_it_makes_a_store_leaves_one_to_be_made(
     with closing(own_store(path)) as store:
         use(store)
     assert layout(path) == new_layout
-
-
-# --- places that do not serve
 
 
 def untouched(path: Path, action: Callable[[], object]) -> None:
@@ -326,6 +321,7 @@ def test_a_link_to_a_store_is_followed(path: Path, tmp_path: Path) -> None:
 OWN_AS_NOBODY = """
 import os, sys
 from hermes_sessions.errors import SessionsError
+from hermes_sessions.storage.writing.index import SearchIndex
 from hermes_sessions.storage.writing.owner import own_store
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -381,9 +377,6 @@ def test_a_file_in_a_folder_that_may_not_be_written_is_said(common_ground: Path)
     assert path.stat().st_size > 0
 
 
-# --- loose files
-
-
 @pytest.mark.parametrize(("mode", "after"), [(0o644, 0o600), (0o666, 0o600), (0o640, 0o640), (0o600, 0o600)])
 def test_a_file_open_to_everyone_is_closed_to_them_and_one_shared_with_a_group_is_not(
     path: Path, mode: int, after: int
@@ -396,9 +389,6 @@ def test_a_file_open_to_everyone_is_closed_to_them_and_one_shared_with_a_group_i
         assert modes == {after}
         assert [notice for notice in store.notices if "everyone" in notice] == list(store.notices)
         assert bool(store.notices) == (mode != after)
-
-
-# --- newer files
 
 
 @pytest.mark.parametrize("version", [22, 31])
@@ -430,9 +420,6 @@ def test_a_version_far_ahead_is_not_lowered(path: Path) -> None:
     found = layout(path)
     assert found["version"] == [(999,)]
     assert "index idx_sessions_source" not in found
-
-
-# --- what happens to the file while it is open
 
 
 @pytest.fixture
@@ -569,9 +556,6 @@ def test_a_disk_too_full_for_a_new_store_gets_none(path: Path, full_disk: Callab
         own_store(path)
 
 
-# --- locks
-
-
 @pytest.mark.parametrize(("journal", "lock"), [("WAL", "IMMEDIATE"), ("DELETE", "EXCLUSIVE")])
 def test_a_lock_that_does_not_go_away_ends_in_busy(path: Path, journal: str, lock: str) -> None:
     with HermesFile(path, 14) as file:
@@ -601,9 +585,6 @@ except FileExists:
     assert sorted(answers) == ["made", "there", "there", "there"]
 
 
-# --- named
-
-
 def test_the_writing_side_is_loaded_when_it_is_first_asked_for() -> None:
     code = """
 import sys
@@ -619,3 +600,17 @@ except AttributeError as error:
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "module 'hermes_sessions.storage' has no attribute 'nonsense'\n"
+
+
+def test_an_index_that_cannot_be_completed_for_want_of_room_is_said_and_no_reason_to_have_no_store(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(index: SearchIndex, progress: object = None) -> bool:
+        raise StoreUnreadable("The disk is full.")
+
+    own_store(path).close()
+    monkeypatch.setattr(SearchIndex, "catch_up", fail)
+    store = own_store(path)
+    use(store)
+    assert store.notices == ("The search index is not complete: The disk is full.",)
+    store.close()

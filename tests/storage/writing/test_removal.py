@@ -33,9 +33,6 @@ def family(written: Written) -> None:
     written.clock.later(HOUR)
 
 
-# --- deletion
-
-
 def test_a_conversation_goes_with_its_workers_and_leaves_its_branches(any_written: Written) -> None:
     family(any_written)
     removed = any_written.removal.delete("b")
@@ -118,9 +115,6 @@ def test_rows_of_every_table_that_knows_the_session_go(newest: Written) -> None:
     assert newest.content() == before | locks
 
 
-# --- what is in use
-
-
 def test_what_an_agent_is_using_stays_unless_it_is_forced(ownable: Written) -> None:
     ownable.begin("talking", "hello")
     ownable.sessions.create("begun", source="cli")
@@ -150,9 +144,6 @@ def test_a_lease_on_a_turn_counts(newest: Written) -> None:
         newest.removal.delete("s")
     newest.clock.later(HOUR)
     assert newest.removal.delete("s").sessions == ("s",)
-
-
-# --- back again
 
 
 def test_deletion_and_restoration_together_change_nothing(any_written: Written) -> None:
@@ -252,9 +243,6 @@ def test_what_is_to_be_kept_is_kept_before_it_is_gone(written: Written) -> None:
     assert set(kept[0].sessions) == {"a", "b", "c", "worker", "worker-of-worker"}
     again: list[Removed] = []
     assert written.removal.delete("a", keep=again.append) == again[0] == kept[0]
-
-
-# --- empty ones
 
 
 def test_only_what_is_empty_ended_and_not_archived_goes(any_written: Written) -> None:

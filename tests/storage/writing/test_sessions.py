@@ -69,9 +69,6 @@ def test_a_session_that_is_not_there_is_named(any_written: Written) -> None:
             action()
 
 
-# --- beginning, end, states
-
-
 @pytest.mark.parametrize("reason", ["completed", "error", "cli_close"])
 def test_the_states_of_a_session_are_seen_by_a_reader(ownable: Written, reason: str) -> None:
     def state() -> tuple[bool, float | None, str | None, str]:
@@ -129,9 +126,6 @@ def test_a_session_that_goes_on_elsewhere_is_not_reopened(written: Written) -> N
     assert written.catalog().by_session["a"].segments == ("a", "b", "c")
 
 
-# --- what a session runs with
-
-
 def test_a_model_a_prompt_and_a_directory_can_change(ownable: Written) -> None:
     ownable.sessions.create("p", source="cli")
     ownable.lineage.branch("p", "s")
@@ -158,9 +152,6 @@ def test_a_prompt_of_its_own_counts_more_than_a_shared_one(newest: Written) -> N
     newest.database.execute("UPDATE sessions SET system_prompt_hash = 'h'")
     newest.sessions.set_system_prompt("s", "own")
     assert newest.session("s", "system_prompt", "system_prompt_hash") == ("own", None)
-
-
-# --- titles
 
 
 def test_a_title_is_cleaned_set_and_cleared(any_written: Written) -> None:
@@ -226,9 +217,6 @@ def test_newer_layouts_are_told_who_gave_a_title(newest: Written) -> None:
     assert newest.rows("SELECT title_source FROM sessions ORDER BY id") == [("user",), ("llm",)]
     newest.sessions.set_title("a", None)
     assert newest.session("a", "title_source") == (None,)
-
-
-# --- archive
 
 
 def test_the_whole_conversation_is_archived_and_nothing_else(ownable: Written) -> None:
