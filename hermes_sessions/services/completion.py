@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hermes_sessions.model import Catalog, Problem
 from hermes_sessions.services.filters import WHOLE_KEYS
 from hermes_sessions.storage import Store
-from hermes_sessions.storage.conditions import CHOICES, KEYS, NUMBER_KEYS, TIME_KEYS, closest
+from hermes_sessions.storage.conditions import CHOICES, KEYS, NUMBER_KEYS, TEXT_KEYS, TIME_KEYS, closest
 from hermes_sessions.storage.query import begun_at, parse, quoted
 
 MOST_CANDIDATES = 50
@@ -77,6 +77,12 @@ def vocabulary_of(store: Store, catalog: Catalog) -> Vocabulary:
         # A chat is an id and a name, and either will do.
         count("chat", [part for name in known if name.chat for part in name.chat.split("\n")])
     return {**counts, "tool": store.facts.tools()}
+
+
+def asks_store(text: str, cursor: int) -> bool:
+    """Whether completing the word before the cursor takes a vocabulary: the values of its key are the store's own."""
+    begun = begun_at(text, cursor)
+    return begun is not None and begun.key in TEXT_KEYS
 
 
 def complete(text: str, cursor: int, vocabulary: Vocabulary) -> tuple[Candidate, ...]:

@@ -186,7 +186,8 @@ class BrowserScreen(Screen[None]):
         self._say()
 
     def action_complete(self, step: int) -> None:
-        self.search_bar.complete(self._store.catalog, step)
+        if not self.search_bar.complete(self._store.catalog, step):
+            self.action_next_pane(step)
 
     @on(SessionList.Chosen)
     def action_open(self) -> None:
@@ -292,15 +293,12 @@ class BrowserScreen(Screen[None]):
         if (front := FRONT_OF_WIDGET.get(event.widget.id or "")) is not None:
             self._to_front(front)
 
-    @on(SearchBar.NothingToComplete)
-    def _not_completed(self, event: SearchBar.NothingToComplete) -> None:
-        self.action_next_pane(event.step)
-
     @on(SearchBar.Changed)
     def _asked(self, event: SearchBar.Changed) -> None:
         if event.text != self._open_when_found and event.text == self.search_bar.text:
             self._open_when_found = None
         self._search.ask(event.text, self._store.catalog)
+        self.search_bar.expect(self._store.catalog)
         if self._search.active:
             self._say()
         else:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
-from hermes_sessions.model import Catalog
 from hermes_sessions.services import wording
-from hermes_sessions.services.history import History
 from hermes_sessions.text import cell_width, fit, one_line, pad, steady
 
 if TYPE_CHECKING:
@@ -28,31 +26,25 @@ LONGEST = 48
 class Candidates(Static):
     """The list. It is there while it helps, and has no focus of its own."""
 
-    def __init__(self, history: History, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.text = ""
         """The line as it was made last."""
-        self._history = history
-        self._known: tuple[Catalog, Vocabulary] | None = None
         self._typed = ""
         self._found: tuple[Candidate, ...] = ()
         self._at = 0
 
-    async def next(self, text: str, cursor: int, catalog: Catalog, step: int) -> tuple[str, int] | None:
-        """Return the line with the next word in it, or the one before, and its cursor; None if there is none.
+    def next(self, text: str, cursor: int, step: int, vocabulary: Vocabulary) -> tuple[str, int] | None:
+        """Return the line with the next word in it, or with -1 the one before, and its cursor; None if there is none.
 
-        Raises the errors of the tree when the store cannot say.
+        Where no word is begun there is none: Tab is for those who want to go on then.
         """
+        from hermes_sessions.services.completion import complete
+
         if len(self._found) > 1 and text == self.text:
             self._at = (self._at + step) % len(self._found)
         else:
-            from hermes_sessions.services.completion import complete
-
-            if self._known is None or self._known[0] is not catalog:
-                self._known = (catalog, await self._history.vocabulary(catalog))
-            # Where no word is begun, Tab is for those who want to go on.
-            begun = text[:cursor][-1:].strip()
-            self._found = complete(text, cursor, self._known[1]) if begun else ()
+            self._found = complete(text, cursor, vocabulary) if text[:cursor][-1:].strip() else ()
             self._typed = text
             self._at = 0 if step > 0 else len(self._found) - 1
         if not self._found:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from rich.highlighter import Highlighter
 from rich.text import Text
@@ -27,6 +28,9 @@ from hermes_sessions.text import cell_width, fit, one_line, wrap
 from hermes_sessions.tui.candidates import Candidates
 from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.keys import bindings
+
+if TYPE_CHECKING:
+    from hermes_sessions.services.completion import Vocabulary
 
 
 class LineInput(Input):
@@ -140,13 +144,6 @@ class SearchBar(Horizontal):
             super().__init__()
             self.text = text
 
-    class NothingToComplete(TextualMessage):
-        """The person asked to complete what cannot be completed."""
-
-        def __init__(self, step: int) -> None:
-            super().__init__()
-            self.step = step
-
     input = query_one("#query", QueryInput)
     status = query_one("#status", Static)
     candidates = query_one("#candidates", Candidates)
@@ -157,12 +154,15 @@ class SearchBar(Horizontal):
         self._history = history
         self._first_text = one_line(text)
         self._words: tuple[str, ...] = ("",)
+        self._learnt: Catalog | None = None
+        self._vocabulary: Vocabulary = {}
+        self._wanted = 0
 
     def compose(self) -> ComposeResult:
         yield Static(Content("❯"), id="prompt")
         yield QueryInput("Search all that was said", self._past, value=self._first_text, id="query")
         yield Static(id="status")
-        yield Candidates(self._history, id="candidates")
+        yield Candidates(id="candidates")
 
     @property
     def text(self) -> str:
@@ -188,19 +188,41 @@ class SearchBar(Horizontal):
         self.status.set_class(error, "-error")
         self._draw_status()
 
-    @work(group="complete", exclusive=True)
-    async def complete(self, catalog: Catalog, step: int) -> None:
-        """Put the next word there is in place of the begun one, or the word before with -1."""
+    def complete(self, catalog: Catalog, step: int) -> bool:
+        """Put the next word there is in place of the begun one, or the word before with -1. False if there is none."""
         line = self.input
-        try:
-            made = await self.candidates.next(line.value, line.cursor_position, catalog, step)
-        except SessionsError as error:
-            self.post_message(Failed(error))
-            return
-        if made is None:
-            self.post_message(self.NothingToComplete(step))
-        else:
+        if self._learn(catalog) and not self._vocabulary:
+            self._wanted = step  # as soon as the words are there
+            return True
+        made = self.candidates.next(line.value, line.cursor_position, step, self._vocabulary)
+        if made is not None:
             line.value, line.cursor_position = made
+        return made is not None
+
+    def expect(self, catalog: Catalog) -> None:
+        """Get the words ready, if what is typed could soon be completed with them."""
+        self._learn(catalog)
+
+    def _learn(self, catalog: Catalog) -> bool:
+        """Read the words of a catalogue if completing takes them, and say whether it does; older ones serve till then."""
+        from hermes_sessions.services.completion import asks_store
+
+        needed = asks_store(self.text, self.input.cursor_position)
+        if needed and catalog is not self._learnt:
+            self._learnt = catalog
+            self._read_words(catalog)
+        return needed
+
+    @work(group="words", exclusive=True)
+    async def _read_words(self, catalog: Catalog) -> None:
+        try:
+            self._vocabulary = await self._history.vocabulary(catalog)
+        except SessionsError as error:
+            self._learnt = None
+            self.post_message(Failed(error))
+        step, self._wanted = self._wanted, 0
+        if step:
+            self.complete(catalog, step)
 
     def stop_completing(self) -> None:
         """Take the words away; what was put in stays."""
@@ -218,6 +240,7 @@ class SearchBar(Horizontal):
         event.stop()
         if event.value != self.candidates.text:
             self.candidates.hide()
+            self._wanted = 0
         self.input.problems = ()
         self.post_message(self.Changed(event.value))
 
