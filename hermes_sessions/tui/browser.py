@@ -214,7 +214,7 @@ class BrowserScreen(Screen[None]):
             if name == "messages":
                 self.messages.focus_view()
             else:
-                self.query_one(f"#{name}").focus()
+                self.set_focus(self.query_one(f"#{name}"))  # at once, as above
 
     def action_next_pane(self, step: int) -> None:
         names = ["search", *FRONTS] if self.costs.region else ["search", "list", "messages"]

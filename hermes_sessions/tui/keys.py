@@ -104,6 +104,7 @@ KEYS: tuple[Key, ...] = (
     Key("search.page_up", "pageup", "screen.move('page_up')", "search", "page up", "Go up a page there."),
     Key("search.page_down", "pagedown", "screen.move('page_down')", "search", "page down", "Go down a page there."),
     Key("search.open", "enter", "screen.open", "search", "open", "Open the conversation at the hit.", footer=True),
+    # Taken at once, since the letters that follow may be commands of the next pane.
     Key(
         "search.complete",
         "tab",
@@ -112,8 +113,17 @@ KEYS: tuple[Key, ...] = (
         "complete",
         "Complete the word, else next pane.",
         footer=True,
+        priority=True,
     ),
-    Key("search.complete_back", "shift+tab", "screen.complete(-1)", "search", "complete back", "The word before that."),
+    Key(
+        "search.complete_back",
+        "shift+tab",
+        "screen.complete(-1)",
+        "search",
+        "complete back",
+        "The word before that.",
+        priority=True,
+    ),
     Key("list.up", "up,k", "up", "list", "up", "Go up."),
     Key("list.down", "down,j", "down", "list", "down", "Go down."),
     Key("list.page_up", "pageup", "page_up", "list", "page up", "Go up a page."),

@@ -204,7 +204,7 @@ class SearchBar(Horizontal):
         self._learn(catalog)
 
     def _learn(self, catalog: Catalog) -> bool:
-        """Read the words of a catalogue if completing takes them, and say whether it does; older ones serve till then."""
+        """Read the words of a catalogue if completing takes them, and say whether it does; older ones serve then."""
         from hermes_sessions.services.completion import asks_store
 
         needed = asks_store(self.text, self.input.cursor_position)

@@ -454,6 +454,18 @@ async def test_a_value_that_makes_no_sense_is_said_and_the_rest_is_answered(
         assert " archivd? Did you mean archived?" in lines(pilot)[0]
 
 
+async def test_letters_right_after_tab_are_commands_of_the_next_pane(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", *"docker")
+        for key in ("tab", "o"):  # in one breath: nothing is waited for
+            pilot.app.post_message(events.Key(key, "o" if key == "o" else "\t"))
+        await until(pilot, lambda: focus(pilot) is browser(pilot).sessions)
+        await settle(pilot)
+        assert browser(pilot).search_bar.text == "docker"
+        assert browser(pilot)._search.order == "relevance"
+
+
 async def test_o_turns_between_newest_and_best(demo: Path, open_browser: OpenBrowser) -> None:
     async with open_browser(demo).run_test(size=WIDE) as pilot:
         await settle(pilot)
