@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -41,6 +42,9 @@ RECENT_CONVERSATIONS = 200
 
 SEARCH_LIMIT = 200
 
+BREATH_SECONDS = 0.025
+"""How long a search leaves the processor to the screen after each answer, so that it is drawn without a stutter."""
+
 Deliver: TypeAlias = Callable[[SearchResult | SessionsError, bool], None]
 """Takes an answer, and whether it was the last one to its question."""
 
@@ -61,7 +65,7 @@ class History:
         self._search = StoreThread(self._open, "search")
         self._answers: Answers | None = None
         self._question: Call[None] | None = None
-        self._asked = 0
+        self._given_up = threading.Event()
         self._version: int | None = None
         self._recent = self._screen.submit(self._first_read)
 
@@ -160,11 +164,11 @@ class History:
         growing answers or with the one error, as long as nothing else was asked and the search was not cancelled.
         """
         self.cancel_search()
-        asked = self._asked
+        given_up = self._given_up = threading.Event()
         loop = asyncio.get_running_loop()
 
         def arrive(answer: SearchResult | SessionsError, finished: bool) -> None:
-            if asked == self._asked:
+            if not given_up.is_set():
                 deliver(answer, finished)
 
         def run(store: Store) -> None:
@@ -173,11 +177,12 @@ class History:
             query = parse(text, self._clock(), typing=True)
             result = None
             for result in self._answers_of(store).stream(
-                query, catalog, limit=limit, order=order, cancelled=lambda: asked != self._asked
+                query, catalog, limit=limit, order=order, cancelled=given_up.is_set
             ):
-                if asked != self._asked:
-                    return
                 loop.call_soon_threadsafe(arrive, result, result.complete)
+                shown = bool(result.conversations) and not result.complete
+                if given_up.wait(BREATH_SECONDS if shown else 0):
+                    return
             if result is not None and not result.complete:
                 loop.call_soon_threadsafe(arrive, result, True)
 
@@ -193,7 +198,7 @@ class History:
 
     def cancel_search(self) -> None:
         """Ask nothing any more: the running search is interrupted and nothing is delivered."""
-        self._asked += 1
+        self._given_up.set()
         if self._question is not None:
             self._question.cancel()
             self._question = None

@@ -33,10 +33,10 @@ COLLECT_AFTER = (700, 10, 1_000)
 """Python's own limits, but the oldest generation is left to quiet moments: Textual's lines of text form cycles, and
 going through those of many screens in the middle of one makes a key wait."""
 
-QUIET_SECONDS = 0.5
+QUIET_SECONDS = 3.0
 """How long nobody may have touched a key before garbage is collected."""
 
-LONGEST_WAIT = 40
+LONGEST_WAIT = 20
 """Such times after which it is collected all the same, whoever types, and though nobody did: the store moves, too."""
 
 
