@@ -18,7 +18,6 @@ from hermes_sessions.model import (
 from hermes_sessions.storage.matching import snippet
 from hermes_sessions.storage.texts import MessageText
 
-
 CUT_AT_ONCE = 32
 """Conversations whose snippets are cut before the next texts are asked for, where a search can be given up."""
 

@@ -18,6 +18,15 @@ CHUNK_CHARACTERS = 4_000
 _MARKS = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe00-\ufe0f\ufe20-\ufe2f]+"
 )
+_COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
+
+UNSEEN = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
+"""Characters that are shown as another, of a class in a regular expression. The same as in `text`."""
+
+ESCAPE_SEEN, UNSEEN_SEEN = "\u241b", "\ufffd"
+"""What is shown for an escape that begins no code, and for all others."""
+
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 _BLANKS = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
 
@@ -35,6 +44,14 @@ class _Folding(dict[int, str]):
 
 
 _FOLDING = _Folding()
+
+
+def plain(text: str) -> str:
+    """The text as it is shown: without the codes that colour it, and with signs for what cannot be seen."""
+    if not _UNSEEN.search(text):
+        return text
+    text = _COLOURS.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    return _UNSEEN.sub(lambda match: ESCAPE_SEEN if match[0] == "\x1b" else UNSEEN_SEEN, text)
 
 
 def fold(text: str) -> str:
@@ -112,7 +129,7 @@ def snippet(text: str, needles: Sequence[str]) -> Snippet:
 
 def _needle(text: str) -> str:
     """A term as it is looked for in folded text."""
-    return " ".join(fold(text).split())
+    return " ".join(fold(plain(text)).split())
 
 
 def _word_start(term: Term) -> re.Pattern[str]:

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from hermes_sessions.storage.matching import fold
+from hermes_sessions.storage.matching import ESCAPE_SEEN, UNSEEN, UNSEEN_SEEN, fold
 from hermes_sessions.storage.query import Clause, SearchQuery, Term, has_cjk, quoted, words_in
 from hermes_sessions.storage.values import SQLValue
 
@@ -35,10 +35,12 @@ NOTHING = '"\U0010fffe\U0010fffe\U0010fffe"'
 TrigramsBeginning = Callable[[str], list[str] | None]
 """The trigrams that begin with a text of one or two characters; None when they are too many to try or not known."""
 
-_JOINTS = re.compile(r'\s*["\\:,{}\[\]]+\s*|\s{2,}|[^\S ]')
+_CHANGED = UNSEEN + ESCAPE_SEEN + UNSEEN_SEEN
+
+_JOINTS = re.compile(rf'\s*["\\:,{{}}\[\]{_CHANGED}]+\s*|\s{{2,}}|[^\S ]')
 """Where JSON, unfolded for a person, and white space may be something else in the stored text."""
 
-_RUNS = re.compile(r'[^\s"\\:,{}\[\]]+')
+_RUNS = re.compile(rf'[^\s"\\:,{{}}\[\]{_CHANGED}]+')
 """What is the same wherever it stands, but for the escapes of JSON."""
 
 _TOKENS = re.compile(r"[0-9A-Za-z]+")

@@ -117,7 +117,7 @@ class Search:
         needles = Needles(asked)
         ids = set[str]()
         if asked.clauses and not asked.of_messages:
-            ids = {hit.conversation.id for hit in TitleIndex(catalog).hits(needles, allowed)}
+            ids = {hit.conversation.id for hit in self._titles_of(catalog).hits(needles, allowed)}
         for page in self._finder(asked, needles, catalog, allowed, cancelled).newest_first(bool):
             found = (catalog.by_session.get(item.session_id) for item in page.found)
             ids |= {item.id for item in found if item is not None and (allowed is None or item.id in allowed)}
@@ -139,11 +139,11 @@ class Search:
         if "messages" not in self._database.tables:
             yield SearchResult(query.text, order, (), complete=True)
             return
-        if self._titles.catalog is not catalog:
-            self._titles = TitleIndex(catalog)
         needles = Needles(query)
         # A title has no role and calls no tool.
-        titles = self._titles.hits(needles, allowed) if query.clauses and not query.of_messages else iter(())
+        titles = (
+            self._titles_of(catalog).hits(needles, allowed) if query.clauses and not query.of_messages else iter(())
+        )
         groups = Groups(catalog, titles, needles.words, limit=limit, kept=kept, allowed=allowed)
         finder = self._finder(query, needles, catalog, allowed, cancelled)
 
@@ -179,6 +179,11 @@ class Search:
         shown = fitting[:limit] if limit else fitting
         complete = catalog.whole and len(shown) == len(fitting)
         return SearchResult(query.text, order, tuple(ConversationHits(item, 0, ()) for item in shown), complete)
+
+    def _titles_of(self, catalog: Catalog) -> TitleIndex:
+        if self._titles.catalog is not catalog:
+            self._titles = TitleIndex(catalog, self._titles)
+        return self._titles
 
     def _finder(
         self,

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from hermes_sessions.model import Place, Snippet
 from hermes_sessions.storage.content import decode_text, decode_tool_calls
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.matching import Needles, fold, snippet
+from hermes_sessions.storage.matching import Needles, fold, plain, snippet
 from hermes_sessions.storage.unfolding import shown_arguments, shown_result
 from hermes_sessions.storage.values import SQLValue, as_int, as_text
 
 _APART = "\x00"
 """Stands between two texts, so that nothing is found across them."""
-
-_COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
 
 
 class MessageText:
@@ -26,7 +23,7 @@ class MessageText:
     def __init__(self, role: str | None, content: SQLValue, calls: SQLValue, tool: SQLValue) -> None:
         self.tool_name = as_text(tool) or ""
         self._role = role
-        self._content = _plain(decode_text(content))
+        self._content = plain(decode_text(content))
         self._stored_calls = as_text(calls)
 
     def fits(self, needles: Needles, *, word_starts: bool = False) -> bool:
@@ -49,13 +46,13 @@ class MessageText:
 
     @cached_property
     def _shown_content(self) -> str:
-        return _plain(shown_result(self._content)) if self._role == "tool" else self._content
+        return plain(shown_result(self._content)) if self._role == "tool" else self._content
 
     @cached_property
     def _calls(self) -> tuple[str, ...]:
         """The calls as they are shown, and as they are stored where that is not the same."""
         calls = decode_tool_calls(self._stored_calls)
-        shown = "\n".join(_plain(f"{call.name} {shown_arguments(call.arguments)}") for call in calls)
+        shown = "\n".join(plain(f"{call.name} {shown_arguments(call.arguments)}") for call in calls)
         return (shown, "\n".join(call.arguments for call in calls))
 
     def _all(self) -> Iterator[str]:
@@ -75,11 +72,6 @@ def texts_of(database: Database, ids: Sequence[int]) -> dict[int, MessageText]:
         (json.dumps(list(ids)),),
     )
     return {as_int(identity): MessageText(as_text(role), *texts) for identity, role, *texts in rows}
-
-
-def _plain(text: str) -> str:
-    """The text without the codes that colour it."""
-    return _COLOURS.sub("", text) if "\x1b" in text else text
 
 
 def _words_in(text: str, words: Sequence[str]) -> int:

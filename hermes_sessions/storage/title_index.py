@@ -6,12 +6,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from heapq import merge
+from itertools import accumulate
 
-from hermes_sessions.model import Catalog, Session
+from hermes_sessions.model import Catalog
 from hermes_sessions.storage.grouping import TitleHit
-from hermes_sessions.storage.matching import Needles, fold
+from hermes_sessions.storage.matching import Needles, fold, plain
 
 _APART = "\x1f"
+_NO_WORD = re.compile(r"\W+")
 
 BARE_CHARACTERS = 3
 """Letters a word must have to be looked for in titles without their punctuation."""
@@ -20,18 +22,15 @@ BARE_CHARACTERS = 3
 class TitleIndex:
     """All titles as one text, a line each: to look through it takes a tenth of the time of looking at every title."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, before: TitleIndex | None = None) -> None:
+        """`before` is that of the catalogue as it was: most titles are what they were."""
         self.catalog = catalog
         self._sessions = [session for item in catalog for session in reversed(item.sessions)]
-        self._starts: list[int] = []
-        keys = []
-        length = 0
-        for session in self._sessions:
-            key = _key(session)
-            self._starts.append(length)
-            keys.append(key)
-            length += len(key) + 1
-        self._text = "\n".join(keys)
+        known = before._keys if before else {}
+        names = [(session.id, session.title or "") for session in self._sessions]
+        self._keys: dict[tuple[str, str], str] = {name: known.get(name) or _key(*name) for name in names}
+        self._text = "\n".join(self._keys[name] for name in names)
+        self._starts = [0, *accumulate(len(self._keys[name]) + 1 for name in names)][:-1]
 
     def hits(self, needles: Needles, allowed: Collection[str] | None) -> Iterator[TitleHit]:
         """Conversations with a title or an id that fits, newest activity first, as they are asked for.
@@ -41,7 +40,7 @@ class TitleIndex:
         seen: set[str] = set()
         for at in self._fitting(needles):
             session = self._sessions[at]
-            title, bare, identity = self._key_at(at).split(_APART)
+            title, bare, identity = self._keys[session.id, session.title or ""].split(_APART)
             titled = all(any(word in title or _loose(word) in bare for word in clause) for clause in needles.clauses)
             if not titled and not all(any(word in identity for word in clause) for clause in needles.clauses):
                 continue
@@ -52,10 +51,6 @@ class TitleIndex:
                 continue
             seen.add(conversation.id)
             yield TitleHit(conversation, session.id, session.title if titled else None)
-
-    def _key_at(self, at: int) -> str:
-        stop = self._starts[at + 1] - 1 if at + 1 < len(self._starts) else len(self._text)
-        return self._text[self._starts[at] : stop]
 
     def _fitting(self, needles: Needles) -> Iterator[int]:
         """The sessions that hold the word which rules out most, in order."""
@@ -86,13 +81,13 @@ def _loose(word: str) -> str:
     return bare if len(bare) >= BARE_CHARACTERS else word
 
 
-def _key(session: Session) -> str:
+def _key(identity: str, title: str) -> str:
     """The folded title, the same without punctuation, and the id."""
-    title = " ".join(fold(session.title or "").split())
-    identity = " ".join(fold(session.id).split())
-    return _APART.join(part.replace(_APART, " ") for part in (title, _bare(title), identity))
+    folded = " ".join(fold(plain(title)).split())
+    parts = (folded, _bare(folded), " ".join(fold(plain(identity)).split()))
+    return _APART.join(part.replace(_APART, " ") for part in parts)
 
 
 def _bare(text: str) -> str:
     """The text without punctuation, blanks and line ends."""
-    return re.sub(r"\W", "", text)
+    return _NO_WORD.sub("", text)

@@ -19,7 +19,7 @@ from tests.builders import LAYOUTS, HermesFile
 SEEDS = 1
 """Stores of each kind. To look for long: `SEEDS = 200` and no other test."""
 
-PIECES = 40
+PIECES = 25
 """Substrings looked for in each store."""
 
 WORDS = (
@@ -67,6 +67,7 @@ WORDS = (
         "AND OR NOT",
     ),
     *("NEAR(a b)", "^re.*\\d+$", "\u0065\u0301te\u0301", "数x据", "ok", "é", "İstanbul", "ﬁn", "tab\there"),
+    *("bell\x07ring", "left\u200eright", "a\x00b nul", "cut\ud83doff".encode("utf-8", "replace").decode()),
 )
 COLOURED = "\x1b[31mRED\x1b[0m: done"
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBORw0KGgo" * 20}}
