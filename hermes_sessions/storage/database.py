@@ -28,6 +28,7 @@ from hermes_sessions.errors import (
     StoreMissing,
     StoreReplaced,
     StoreUnreadable,
+    UsageError,
 )
 from hermes_sessions.storage.lock_holder import lock_holder
 from hermes_sessions.storage.values import SQLValue
@@ -57,6 +58,7 @@ class Database:
         self.path = Path(path)
         self.mode = mode
         self.notices: list[str] = []
+        self._layout_version: SQLValue = None
         _check_there(self.path)
         if mode == "owner":
             self._watched = (self.path.absolute(), Path(f"{os.path.realpath(self.path)}-wal"))
@@ -126,6 +128,13 @@ class Database:
         self.__dict__.pop("tables", None)
         self._columns.clear()
 
+    def follow_layout(self) -> None:
+        """Look at tables and columns again if another program has changed them since (PRAGMA schema_version)."""
+        version = self.value("PRAGMA schema_version")
+        if version != self._layout_version:
+            self.forget_layout()
+            self._layout_version = version
+
     def check_still_there(self) -> None:
         """Raise StoreReplaced when the path, or the log beside it, no longer names the file this owner has open.
 
@@ -147,8 +156,15 @@ class Database:
             "Find out what did it and undo it if it was a mistake. Then open the store again.",
         )
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        with self._translated():
+            return self.connection.in_transaction
+
     def data_version(self) -> int:
         """A number that changes when another connection has committed (PRAGMA data_version)."""
+        self.follow_layout()
         value = self.value("PRAGMA data_version")
         return value if isinstance(value, int) else 0
 
@@ -168,14 +184,14 @@ class Database:
 
     def _open(self, busy_timeout_ms: int) -> apsw.Connection:
         if self.mode == "owner":
-            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
+            connection = apsw.Connection(str(self.path.absolute()), flags=apsw.SQLITE_OPEN_READWRITE)
             try:
                 _prepare_owner(connection, busy_timeout_ms)
             except BaseException:
                 connection.close()
                 raise
             return connection
-        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = apsw.Connection(str(self.path.absolute()), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             _prepare_reader(connection, busy_timeout_ms)
         except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
@@ -244,6 +260,8 @@ class Database:
             yield
         except apsw.Error as error:
             raise self._meaning(error) from error
+        except (UnicodeEncodeError, OverflowError, TypeError) as error:  # in binding what a caller gave
+            raise UsageError(f"This cannot be stored: {error}.", "Nothing was written.") from error
 
     def _meaning(self, error: apsw.Error) -> SessionsError:
         match error:
@@ -264,6 +282,10 @@ class Database:
                 return ReadOnlyStore(
                     f"{self.path} may not be written.", "Check who owns the file and its -wal and -shm."
                 )
+            case apsw.ConstraintError() | apsw.TooBigError():
+                return UsageError(f"{self.path} does not take this: {error}.", "Nothing was written.")
+            case apsw.ConnectionClosedError() | apsw.ThreadingViolationError():
+                return UsageError(f"{self.path} is not open in this thread: {error}.", "One thread owns an open store.")
             case apsw.NotADBError():
                 return StoreDamaged(f"{self.path} is not a SQLite database.", DAMAGE_HINT)
             case apsw.CorruptError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB:
@@ -293,8 +315,22 @@ DAMAGE_HINT = (
 INDEX_HINT = "Sessions and messages are not affected. Look at the file with `hermes-sessions doctor`."
 
 
+def check_name(path: Path) -> None:
+    """Raise UsageError for a path that SQLite cannot be told."""
+    name = str(path)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"{name!r} is no name in UTF-8.", "SQLite opens no other: give the file another name."
+        ) from None
+    if "\0" in name:
+        raise UsageError(f"{name!r} is no path.", "Check what it was made from.")
+
+
 def _check_there(path: Path) -> None:
     """Say plainly what SQLite would call "unable to open database file". `stat` takes no lock and drops none."""
+    check_name(path)
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -51,7 +51,7 @@ class NewMessage:
         """How many calls Hermes counts in it."""
         if not self.tool_calls:
             return 0
-        return 1 if isinstance(self.tool_calls, Mapping) else len(self.tool_calls)
+        return 1 if isinstance(self.tool_calls, Mapping | str) else len(self.tool_calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def message_row(session_id: str, message: NewMessage, now: float) -> dict[str, S
         "tool_calls": as_json(message.tool_calls),
         "tool_name": storable(message.tool_name),
         "effect_disposition": storable(message.effect_disposition),
-        "timestamp": now if timestamp is None or not math.isfinite(timestamp) else timestamp,
+        "timestamp": now if timestamp is None or not _is_time(timestamp) else timestamp,
         "token_count": message.token_count,
         "finish_reason": storable(message.finish_reason),
         "reasoning": storable(message.reasoning),
@@ -95,6 +95,13 @@ def message_row(session_id: str, message: NewMessage, now: float) -> dict[str, S
         "observed": int(message.observed),
         "api_content": storable(message.api_content),
     }
+
+
+def _is_time(timestamp: float) -> bool:
+    try:
+        return math.isfinite(timestamp)
+    except OverflowError:  # an integer that no float holds
+        return False
 
 
 def encoded_content(content: str | list[Any] | dict[str, Any] | None) -> str | None:
@@ -138,7 +145,12 @@ def insert(database: Database, table: str, values: Mapping[str, SQLValue]) -> in
 def _json(value: Any) -> str:
     """JSON text of anything. What JSON has no form for becomes its text: no message is lost for it."""
     try:
-        return json.dumps(value, default=_plain)
+        text = json.dumps(value, default=_plain)
+        if "NaN" in text or "Infinity" in text:
+            text = json.dumps(json.loads(text, parse_constant=lambda _: None))
+        return text
+    except RecursionError:
+        return json.dumps("(nested too deep to be stored)")
     except (TypeError, ValueError):  # keys that are no text, a value that holds itself
         return json.dumps(str(value))
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 import apsw
 
-from hermes_sessions.errors import IndexUnusable, StoreDamaged
+from hermes_sessions.errors import IndexUnusable, SessionsError, StoreDamaged, UsageError
 from hermes_sessions.storage.database import INDEX_HINT, Database
 from hermes_sessions.storage.values import as_int, as_text
 from hermes_sessions.storage.writing import schema
@@ -39,6 +39,9 @@ class IndexState(NamedTuple):
     status: Literal["usable", "stale", "missing"]
     reason: str = ""
     missing: int = 0
+
+
+_NOT_OF_THE_INDEX = (apsw.ConnectionClosedError, apsw.ThreadingViolationError, apsw.TooBigError)
 
 
 class SearchIndex:
@@ -67,9 +70,10 @@ class SearchIndex:
         """
         try:
             return self._writer.run(fn)
-        except StoreDamaged as error:
+        except (StoreDamaged, UsageError) as error:
             # A broken index shows in many ways: as corruption, as a missing table, even as a constraint.
-            if not isinstance(error.__cause__, apsw.Error):
+            cause = error.__cause__
+            if not isinstance(cause, apsw.Error) or isinstance(cause, _NOT_OF_THE_INDEX):
                 raise
             return self._run_without_index(fn, error)
 
@@ -122,7 +126,7 @@ class SearchIndex:
         mark.add_unmarked(self._database)
         return mark
 
-    def _run_without_index(self, fn: Callable[[Database], T], error: StoreDamaged) -> T:
+    def _run_without_index(self, fn: Callable[[Database], T], error: SessionsError) -> T:
         """Run `fn` without the triggers of one table of the index, then of all; raise `error` if that is no better."""
         rows = self._database.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'messages'")
         names = [_TRIGGER.fullmatch(as_text(name) or "") for (name,) in rows]
@@ -136,7 +140,7 @@ class SearchIndex:
 
             try:
                 result = self._writer.run(attempt)
-            except StoreDamaged:
+            except (StoreDamaged, UsageError):
                 continue
             self._say(str(error.__cause__))
             return result

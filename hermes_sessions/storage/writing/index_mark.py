@@ -55,9 +55,13 @@ class Mark:
         text = as_text(database.value("SELECT value FROM state_meta WHERE key = ?", (MARK,)))
         if not text:
             return cls()
-        stored = json.loads(text)
-        claim = stored["claim"]
-        return cls({table: Stale(**entry) for table, entry in stored["tables"].items()}, claim and Claim(**claim))
+        try:
+            stored = json.loads(text)
+            claim = stored["claim"]
+            return cls({table: Stale(**entry) for table, entry in stored["tables"].items()}, claim and Claim(**claim))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            # Nobody knows what it said: every table is made anew.
+            return cls({table: Stale("its mark is damaged") for table in schema.FTS_TABLES})
 
     def write(self, database: Database) -> None:
         """To be run in a transaction, like everything that changes the index along with its mark."""

@@ -6,14 +6,13 @@ business; who may compress is `locks`'.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hermes_sessions.errors import Refused, TitleTaken, UsageError
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.values import SQLValue, as_text
-from hermes_sessions.storage.writing.entries import NewMessage, insert, storable
+from hermes_sessions.storage.writing.entries import NewMessage, as_json, insert, storable
 from hermes_sessions.storage.writing.locks import CompressionLocks, drop_lock, refuse_locked
 from hermes_sessions.storage.writing.messages import put
 from hermes_sessions.storage.writing.sessions import (
@@ -128,7 +127,7 @@ class LineageWriter:
             if end_parent:
                 close(database, session_id, "branched", now)
             own = {name: value for name, value in config_of(database, session_id).items() if name not in MARKERS}
-            config = json.dumps({**own, "_branched_from": session_id})
+            config = as_json({**own, "_branched_from": session_id})
             given = cleaned or _next_title(database, session_id)
             _follow(database, session_id, following, now, model_config=config, title=given)
             _copy_messages(database, session_id, following, now)
@@ -161,7 +160,7 @@ class LineageWriter:
                 "source": "subagent",
                 "created_source": "subagent",
                 "model": storable(model),
-                "model_config": json.dumps({**(model_config or {}), "_delegate_from": session_id}),
+                "model_config": as_json({**(model_config or {}), "_delegate_from": session_id}),
                 "system_prompt": storable(system_prompt),
                 "parent_session_id": session_id,
                 "started_at": now,

@@ -17,8 +17,8 @@ from typing import Literal
 
 import apsw
 
-from hermes_sessions.errors import StoreDamaged
-from hermes_sessions.storage.database import Database
+from hermes_sessions.errors import StoreDamaged, UsageError
+from hermes_sessions.storage.database import DAMAGE_HINT, Database
 from hermes_sessions.storage.values import as_int, as_text
 from hermes_sessions.storage.writing import schema
 from hermes_sessions.storage.writing.index_mark import mark_unmarked, triggers_of
@@ -52,7 +52,7 @@ def migrate(database: Database, writer: Writer, progress: Progress | None = None
     """Make the file as `schema.sql` declares it, from nothing or any version up to ours; a newer one stays as it is.
 
     What a person should know is added to `database.notices`. Raises StoreBusy, StoreUnreadable when the disk is full,
-    StoreDamaged when the rows cannot be read; the file is as before then.
+    StoreDamaged when the rows cannot be read or copied; the file is as before then.
     """
     # Both are told to the connection before the transaction, where SQLite listens. A table may then be put in another's
     # place without the rows that refer to it being followed, and without references being bent to its old name.
@@ -60,6 +60,8 @@ def migrate(database: Database, writer: Writer, progress: Progress | None = None
     database.execute("PRAGMA legacy_alter_table = ON")
     try:
         notices = writer.run(lambda database: _bring_up(database, progress))
+    except UsageError as error:  # two rows of one id, for instance
+        raise StoreDamaged(f"{database.path} cannot be brought up to date: {error.message}", DAMAGE_HINT) from error
     finally:
         database.execute("PRAGMA legacy_alter_table = OFF")
         database.execute("PRAGMA foreign_keys = ON")

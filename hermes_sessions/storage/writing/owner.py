@@ -9,11 +9,12 @@ import os
 import random
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
-from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreReplaced, StoreUnreadable
+from hermes_sessions.errors import SessionsError, StoreBusy, StoreDamaged, StoreReplaced, StoreUnreadable
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.index_health import stale_tables
 from hermes_sessions.storage.lock_holder import lock_holder
@@ -74,18 +75,19 @@ def create_store(
 ) -> OwnerStore:
     """Make a new, empty store at `path` and open it: `own_store` for a place where nothing may be.
 
-    Raises FileExists when anything is there already, and what `own_store` raises; nothing is left behind then.
+    Raises FileExists when anything is there already, and what `own_store` raises; no file of ours is left behind then.
     """
     path = Path(path)
     place.claim_new(path)
     try:
         return _open(path, clock, durable, None, budget, attempts)
-    except StoreBusy:
-        # Somebody else has found the file meanwhile, and may have written to it.
-        raise
     except BaseException:
-        with suppress(OSError):
-            path.unlink()
+        # Somebody else may have found the file meanwhile, and written to it.
+        with suppress(OSError, SessionsError):
+            with closing(Database(path, "owner", busy_timeout_ms=BUSY_TIMEOUT_MS)) as database:
+                unused = not database.tables
+            if unused:
+                path.unlink()
         raise
 
 
@@ -117,6 +119,14 @@ class OwnerStore:
     def notices(self) -> tuple[str, ...]:
         """What a person should know about this store, such as a refused WAL."""
         return tuple(self._database.notices)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
 
     def close(self) -> None:
         """Merge the write-ahead log into the file as far as nobody is in the way, and let go of both.

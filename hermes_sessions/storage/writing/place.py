@@ -11,6 +11,7 @@ import stat
 from pathlib import Path
 
 from hermes_sessions.errors import FileExists, ReadOnlyStore, StoreUnreadable
+from hermes_sessions.storage.database import check_name
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -22,6 +23,7 @@ def claim(path: Path) -> bool:
     Raises StoreUnreadable for what can be no file (a folder in its place, a file in the place of a folder, a link that
     leads nowhere or in a circle), ReadOnlyStore where nothing may be written.
     """
+    check_name(path)
     try:
         _make_folder(path.parent)
         try:

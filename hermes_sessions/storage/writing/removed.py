@@ -47,8 +47,8 @@ class Removed:
         return sum(table == "messages" for table, _ in self.rows)
 
     def lines(self) -> Iterator[str]:
-        """One line of JSON each: first what this is, then every row, then the links."""
-        yield json.dumps(FORMAT)
+        """One line of JSON each: first what this is and how much, then every row, then the links."""
+        yield json.dumps(FORMAT | {"rows": len(self.rows), "links": len(self.links)})
         for table, row in self.rows:
             yield json.dumps({"table": table, "row": {name: _portable(value) for name, value in row.items()}})
         for child, parent in self.links:
@@ -56,11 +56,12 @@ class Removed:
 
     @classmethod
     def from_lines(cls, lines: Iterable[str]) -> Removed:
-        """What `lines` wrote. Raises UsageError when it is something else, or cut off in the middle of a line."""
+        """What `lines` wrote. Raises UsageError when it is something else, or not whole."""
         rows: list[tuple[str, dict[str, SQLValue]]] = []
         links: list[tuple[str, str]] = []
         try:
             first, *entries = map(json.loads, lines)
+            counts = {name: first.pop(name) for name in ("rows", "links")}
             if first != FORMAT:
                 raise ValueError(first)
             for entry in entries:
@@ -68,7 +69,9 @@ class Removed:
                     rows.append((entry["table"], {name: _stored(value) for name, value in entry["row"].items()}))
                 else:
                     links.append((entry["child"], entry["parent"]))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            if counts != {"rows": len(rows), "links": len(links)}:
+                raise ValueError(counts)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise UsageError(
                 "This is no list of removed sessions, or a damaged one.", "Nothing was restored."
             ) from error

@@ -33,7 +33,7 @@ _REMAINS = re.compile(
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]"
 )
-_NUMBERED = re.compile(r"(.*?) #(\d+)", re.DOTALL)
+_NUMBERED = re.compile(r"(.*?) #(\d{1,9})", re.DOTALL)
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
 

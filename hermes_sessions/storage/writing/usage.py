@@ -7,6 +7,7 @@ also added there, by model and route, and what was spent on side tasks is kept t
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -95,7 +96,12 @@ def _route(usage: Usage) -> tuple[str | None, ...]:
 
 def _is_accounted(usage: Usage) -> bool:
     """Whether anything was used; a call that failed says nothing about the route."""
-    return any((*_counts(usage), usage.requests, usage.estimated_usd, usage.actual_usd))
+    return any((*_counts(usage), usage.requests, _known(usage.estimated_usd), _known(usage.actual_usd)))
+
+
+def _known(amount: float | None) -> float | None:
+    """An amount that can be added; what is not finite would swallow all that was counted before."""
+    return amount if amount is not None and math.isfinite(amount) else None
 
 
 def _set_first_route(database: Database, session_id: str, usage: Usage) -> None:
@@ -118,9 +124,9 @@ def _write(database: Database, session_id: str, usage: Usage, counter: str, actu
         (name, counter.format(name), count) for name, count in zip(COUNTERS, _counts(usage), strict=True)
     ]
     sets.append(("api_call_count", counter.format("api_call_count"), usage.requests))
-    sets.append(("estimated_cost_usd", counter.format("estimated_cost_usd"), usage.estimated_usd or 0.0))
-    if usage.actual_usd is not None:
-        sets.append(("actual_cost_usd", actual, usage.actual_usd))
+    sets.append(("estimated_cost_usd", counter.format("estimated_cost_usd"), _known(usage.estimated_usd) or 0.0))
+    if (amount := _known(usage.actual_usd)) is not None:
+        sets.append(("actual_cost_usd", actual, amount))
     said = map(storable, (usage.status, usage.source, usage.pricing_version))
     sets += [(name, f"{name} = COALESCE(?, {name})", label) for name, label in zip(LABELS, said, strict=True)]
     if _is_accounted(usage):
@@ -145,7 +151,10 @@ def _add_by_model(database: Database, session_id: str, usage: Usage, task: str, 
         key["task"] = storable(task)
     amounts: dict[str, SQLValue] = dict(zip(COUNTERS, _counts(usage), strict=True))
     amounts["api_call_count"] = usage.requests
-    amounts |= {"estimated_cost_usd": usage.estimated_usd or 0.0, "actual_cost_usd": usage.actual_usd or 0.0}
+    amounts |= {
+        "estimated_cost_usd": _known(usage.estimated_usd) or 0.0,
+        "actual_cost_usd": _known(usage.actual_usd) or 0.0,
+    }
     labels: dict[str, SQLValue] = {"cost_status": storable(usage.status), "cost_source": storable(usage.source)}
     row = {**key, **amounts, **labels, "first_seen": now, "last_seen": now}
     sets = [f"{name} = {name} + excluded.{name}" for name in amounts]

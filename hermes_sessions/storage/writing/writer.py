@@ -32,12 +32,13 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import random
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from hermes_sessions.errors import SessionsError, StoreBusy
+from hermes_sessions.errors import SessionsError, StoreBusy, UsageError
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.lock_holder import lock_holder
 
@@ -88,6 +89,7 @@ class Writer:
         self._sleep = sleep
         self._uniform = uniform
         self._writes = 0
+        self._pid = os.getpid()
         self._started = self._deadline = math.inf
         self._first_asked = 0.0
         database.connection.set_busy_handler(self._keep_asking)
@@ -130,16 +132,23 @@ class Writer:
             _logger.warning("The write-ahead log of %s was not merged: %s", self._database.path, error.__cause__)
 
     def _transaction(self, fn: Callable[[Database], T]) -> T:
-        if self._database.connection.in_transaction:
+        if os.getpid() != self._pid:
+            # SQLite's locks stay with the parent: what is written here may land in a log that is deleted meanwhile.
+            raise UsageError(
+                f"{self._database.path} was opened by process {self._pid}, before this one was forked from it.",
+                "Nothing was written. Open the store in the new process.",
+            )
+        if self._database.in_transaction:
             raise RuntimeError("a write transaction may not be started inside another one")
         try:
             self._database.execute("BEGIN IMMEDIATE")
             self._database.check_still_there()
+            self._database.follow_layout()
             result = fn(self._database)
             self._database.execute("COMMIT")
         except BaseException:
             # Some errors (disk full, I/O) have rolled back already.
-            if self._database.connection.in_transaction:
+            if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
             raise
         return result
@@ -149,7 +158,8 @@ class Writer:
         now = self._clock()
         if asked == 0:
             self._first_asked = now
-        if now - self._first_asked >= PATIENCE_SECONDS or now >= self._deadline:
+        patience = self._budget if self._deadline == math.inf else PATIENCE_SECONDS  # a question beside `run` asks once
+        if now - self._first_asked >= patience or now >= self._deadline:
             return False
         waited = now - min(self._started, self._first_asked)
         pause = max(LAST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * (1 - waited / IMPATIENT_SECONDS))

@@ -91,3 +91,22 @@ def test_a_time_that_is_none_is_the_time_of_the_call(timestamp: float | None) ->
 
 def test_a_time_that_is_given_is_kept() -> None:
     assert message_row("s", NewMessage("user", "x", timestamp=5.5), 7.0)["timestamp"] == 5.5
+
+
+def test_numbers_that_json_does_not_have_become_null() -> None:
+    """Hermes' own SQLite refuses a whole list of sessions for one "NaN"."""
+    assert (
+        as_json({"a": float("nan"), "b": [float("inf"), 1.5], "c": "NaN"})
+        == '{"a": null, "b": [null, 1.5], "c": "NaN"}'
+    )
+
+
+def test_calls_that_are_text_already_count_as_one() -> None:
+    assert NewMessage("assistant", None, tool_calls='[{"id": "1"}]').call_count == 1
+
+
+def test_a_list_too_deep_for_json_is_stored_as_its_text() -> None:
+    deep: list[Any] = []
+    for _ in range(3_000):
+        deep = [deep]
+    assert encoded_content(deep) is not None

@@ -8,9 +8,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from hermes_sessions.errors import IndexUnusable, SessionNotFound, StoreDamaged
+from hermes_sessions.errors import IndexUnusable, SessionNotFound, StoreDamaged, UsageError
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.index_health import stale_tables
+from hermes_sessions.storage.index_health import MARK, stale_tables
 from hermes_sessions.storage.values import as_int
 from hermes_sessions.storage.writing import index as index_module
 from hermes_sessions.storage.writing import rebuild, schema
@@ -169,7 +169,7 @@ def test_what_fails_for_another_reason_fails_as_before(store: OwnerStore, databa
         store.index.run(lambda database: database.execute("INSERT INTO nowhere VALUES (1)"))
     with pytest.raises(SessionNotFound):
         store.messages.append("no session", NewMessage("user", "x"))
-    with pytest.raises(StoreDamaged, match="FOREIGN KEY"):
+    with pytest.raises(UsageError, match="FOREIGN KEY"):
         store.index.run(lambda database: database.execute("UPDATE messages SET session_id = 'nobody'"))
     assert catalogue(database) == whole
     assert stale_tables(database) == frozenset()
@@ -341,3 +341,17 @@ def test_what_the_triggers_of_hermes_indexed_with_a_nul_is_indexed_anew(store: O
     store.index.check()
     assert indexed(database, TRIGRAM, "monstera") == [new]
     assert str(database.value(f"SELECT c0 FROM {TRIGRAM}_content WHERE id = ?", (new,))).startswith("json:")
+
+
+@pytest.mark.parametrize("stored", ["{}", "[]", "no JSON", '{"claim": null, "tables": {"messages_fts": {"new": 1}}}'])
+def test_a_mark_that_nobody_can_read_means_that_the_index_is_made_anew(
+    store: OwnerStore, database: Database, stored: str
+) -> None:
+    session = store.sessions.create(source="cli")
+    store.messages.append(session, NewMessage("user", "needle"))
+    store._database.execute("INSERT INTO state_meta VALUES (?, ?)", (MARK, stored))
+    assert store.index.state.status == "stale"
+    assert store.index.catch_up()
+    store.index.check()
+    store.messages.append(session, NewMessage("user", "needle"))
+    assert stale_tables(database) == frozenset()

@@ -192,3 +192,13 @@ def test_a_layout_that_cannot_hide_messages_is_said(any_written: Written) -> Non
         with pytest.raises(Refused, match="too old"):
             any_written.messages.rewind("s", message)
         assert any_written.rows("SELECT count(*) FROM messages") == [(1,)]
+
+
+def test_a_value_that_sqlite_cannot_hold_is_refused_in_our_own_words(ownable: Written) -> None:
+    ownable.sessions.create("s", source="cli")
+    with pytest.raises(UsageError):
+        ownable.messages.append("s", NewMessage("user", "x", token_count=2**70))
+    with pytest.raises(UsageError):
+        ownable.messages.rewind("s", 2**70)
+    assert ownable.rows("SELECT count(*) FROM messages") == [(0,)]
+    ownable.messages.append("s", NewMessage("user", "x", timestamp=10**400))  # no time: then it is now

@@ -11,14 +11,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
-from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreReplaced, StoreUnreadable
+from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreReplaced, StoreUnreadable, UsageError
 from hermes_sessions.storage import open_store
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.writing import schema
+from hermes_sessions.storage.writing import owner, schema
 from hermes_sessions.storage.writing.entries import NewMessage
 from hermes_sessions.storage.writing.index import SearchIndex
 from hermes_sessions.storage.writing.owner import OwnerStore, create_store, own_store
@@ -110,7 +111,7 @@ def test_the_file_is_never_there_with_a_looser_mode(path: Path, monkeypatch: pyt
 RACE = """
 import sys
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.writing import schema
+from hermes_sessions.storage.writing import owner, schema
 from hermes_sessions.storage.writing.entries import NewMessage
 from hermes_sessions.storage.writing.index import SearchIndex
 from hermes_sessions.storage.writing.owner import own_store
@@ -614,3 +615,86 @@ def test_an_index_that_cannot_be_completed_for_want_of_room_is_said_and_no_reaso
     use(store)
     assert store.notices == ("The search index is not complete: The disk is full.",)
     store.close()
+
+
+FORKED = """
+import os, sys
+from hermes_sessions.errors import UsageError
+from hermes_sessions.storage import NewMessage, own_store
+with own_store(sys.argv[1]) as store:
+    session = store.sessions.create(source="cli")
+    if os.fork() == 0:
+        try:
+            store.messages.append(session, NewMessage("user", "child"))
+        except UsageError as error:
+            print(error.message, flush=True)
+        os._exit(0)
+    os.wait()
+    store.messages.append(session, NewMessage("user", "parent"))
+"""
+
+
+def test_a_store_is_not_written_by_a_process_forked_from_its_own(path: Path) -> None:
+    """SQLite's locks stay with the parent: what the child appends could be lost with the parent's log."""
+    ran = subprocess.run([sys.executable, "-c", FORKED, str(path)], capture_output=True, text=True, check=True)
+    assert "forked" in ran.stdout
+    with closing(Database(path)) as database:
+        assert database.rows("SELECT content FROM messages") == [("parent",)]
+
+
+def test_a_file_called_like_sqlite_s_memory_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with own_store(":memory:") as store:
+        use(store)
+    assert len(open_store(":memory:").sessions.catalog()) == 1
+    assert (tmp_path / ":memory:").stat().st_size > 0
+
+
+def test_what_hermes_adds_to_an_open_store_is_used_from_then_on(path: Path) -> None:
+    with own_store(path) as store, closing(open_store(path)) as reader:
+        session = store.sessions.create(source="cli")
+        first, *_ = store.messages.append_all(session, [HELLO, NewMessage("assistant", "needle"), HELLO])
+        assert len(reader.sessions.catalog()) == 1
+        with closing(apsw.Connection(str(path))) as hermes:
+            hermes.execute("ALTER TABLE messages ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0").fetchall()
+            hermes.execute("UPDATE messages SET active = 0, compacted = 1").fetchall()
+        assert store.messages.restore(session, first) == 0, "compacted rows are not rewound ones"
+        reader.data_version()
+        catalog = reader.sessions.catalog()
+        assert reader.search.run("needle", catalog).conversations
+        assert len(reader.messages.outline(next(iter(catalog)))) == 3
+
+
+@pytest.mark.parametrize("name", ["a\0b.db", "\udcff.db"])
+def test_a_name_that_sqlite_cannot_be_told_is_refused(tmp_path: Path, name: str) -> None:
+    for action in (own_store, open_store):
+        with pytest.raises(UsageError):
+            action(tmp_path / name)
+    assert [file for file in tmp_path.iterdir() if file.name != "home"] == []
+
+
+def test_a_file_that_another_process_filled_stays_when_making_it_fails(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = owner._open
+    calls: list[int] = []
+
+    def first_fails(*arguments: Any) -> OwnerStore:
+        if not calls:
+            calls.append(1)
+            with own_store(path) as other:
+                use(other)
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    monkeypatch.setattr(owner, "_open", first_fails)
+    with pytest.raises(KeyboardInterrupt):
+        create_store(path)
+    assert len(open_store(path).sessions.catalog()) == 1
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = own_store(path)
+    store.close()
+    with pytest.raises(UsageError):
+        use(store)

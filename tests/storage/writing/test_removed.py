@@ -10,6 +10,7 @@ from hermes_sessions.errors import UsageError
 from hermes_sessions.storage.values import SQLValue
 from hermes_sessions.storage.writing.removed import Removed, Undecodable
 
+FIRST = '{"format": "hermes-sessions removed rows", "version": 1, "rows": 1, "links": 0}'
 VALUES: st.SearchStrategy[SQLValue] = st.one_of(
     st.none(),
     st.integers(-(2**63), 2**63 - 1),
@@ -44,13 +45,27 @@ def test_lines_of_json_hold_it_exactly(
         ["no JSON"],
         ["[]"],
         ['{"format": "another"}'],
-        ['{"format": "hermes-sessions removed rows", "version": 1}', '{"table": "messages"}'],
-        ['{"format": "hermes-sessions removed rows", "version": 1}', '{"table": "messages", "row": {"a": {}}}'],
-        ['{"format": "hermes-sessions removed rows", "version": 1}', '{"table": "messages", "row": {"a": [1]}}'],
-        ['{"format": "hermes-sessions removed rows", "version": 1}', '{"chi'],
-        ['{"format": "hermes-sessions removed rows", "version": 1}', "7"],
+        [FIRST, '{"table": "messages"}'],
+        [
+            FIRST,
+            '{"table": "messages", "row": {"a": {}}}',
+        ],
+        [
+            FIRST,
+            '{"table": "messages", "row": {"a": [1]}}',
+        ],
+        [FIRST, '{"chi'],
+        [FIRST, "7"],
     ],
 )
 def test_what_is_no_such_list_is_refused(lines: list[str]) -> None:
     with pytest.raises(UsageError, match="no list of removed sessions"):
         Removed.from_lines(lines)
+
+
+def test_a_list_that_ends_early_is_no_list() -> None:
+    rows: tuple[tuple[str, dict[str, SQLValue]], ...] = (("sessions", {"id": "a"}), ("messages", {"id": 1}))
+    lines = list(Removed(rows, (("b", "a"),)).lines())
+    for end in range(1, len(lines)):
+        with pytest.raises(UsageError):
+            Removed.from_lines(lines[:end])

@@ -106,3 +106,9 @@ def test_the_number_fits_into_a_hundred_characters_and_is_still_free() -> None:
     title = "x" * 100
     following = next_title(title, [title, "x" * 97 + " #2"])
     assert following == "x" * 97 + " #3"
+
+
+def test_a_number_that_nobody_counted_to_is_a_part_of_the_title() -> None:
+    endless = "x #" + "9" * 5_000
+    assert next_title("x", ["x", endless]) == "x #2"
+    assert next_title(endless, [endless]).endswith(" #2")

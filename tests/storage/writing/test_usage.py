@@ -124,3 +124,11 @@ def test_another_route_from_now_on(ownable: Written) -> None:
     ownable.usage.add("s", FIRST)
     ownable.usage.set_route("s", "openai", "https://o")
     assert ownable.session("s", *ROUTE, "system_prompt") == ("opus", "openai", "https://o", "docs", None)
+
+
+def test_an_amount_that_is_no_number_leaves_what_was_counted(ownable: Written) -> None:
+    ownable.sessions.create("s", source="cli")
+    ownable.usage.add("s", Usage(Tokens(1, 2), estimated_usd=1.5, actual_usd=1.25))
+    for amount in (float("nan"), float("inf")):
+        ownable.usage.add("s", Usage(Tokens(1, 2), estimated_usd=amount, actual_usd=amount))
+    assert ownable.session("s", "input_tokens", "estimated_cost_usd", "actual_cost_usd") == (3, 1.5, 1.25)
