@@ -175,12 +175,13 @@ class History:
             from hermes_sessions.storage.query import parse
 
             query = parse(text, self._clock(), typing=True)
-            result = None
+            before = result = None
             for result in self._answers_of(store).stream(
                 query, catalog, limit=limit, order=order, cancelled=given_up.is_set
             ):
                 loop.call_soon_threadsafe(arrive, result, result.complete)
-                shown = bool(result.conversations) and not result.complete
+                shown = result is not before and bool(result.conversations) and not result.complete
+                before = result
                 if given_up.wait(BREATH_SECONDS if shown else 0):
                     return
             if result is not None and not result.complete:

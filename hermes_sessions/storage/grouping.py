@@ -109,7 +109,9 @@ class Groups:
             group = self._group(conversation)
             if group is not None:
                 group.count += 1
-                if len(group.hits) + len(group.waiting) < self._kept:
+                # A hit in the title shows no place to open.
+                messages = sum(hit.message_id is not None for hit in group.hits) + len(group.waiting)
+                if messages < self._kept:
                     group.waiting.append(found)
         self._cut_snippets(texts)
         return self.counted > before

@@ -161,7 +161,7 @@ class Search:
                 notice = page.notice
                 result = groups.result(query.text, order, exhausted=False, notice=notice)
             yield result
-            if groups.counted >= COUNTED_HITS and (limit or order == "relevance"):
+            if groups.counted >= COUNTED_HITS and groups.full:
                 return
         groups.add_remaining_titles()
         yield groups.result(query.text, order, exhausted=finder.exhausted, notice=notice)

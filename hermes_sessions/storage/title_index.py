@@ -41,7 +41,7 @@ class TitleIndex:
         for at in self._fitting(needles):
             session = self._sessions[at]
             title, bare, identity = self._keys[session.id, session.title or ""].split(_APART)
-            titled = all(any(word in title or _loose(word) in bare for word in clause) for clause in needles.clauses)
+            titled = all(any(_in_title(word, title, bare) for word in clause) for clause in needles.clauses)
             if not titled and not all(any(word in identity for word in clause) for clause in needles.clauses):
                 continue
             conversation = self.catalog.by_session[session.id]
@@ -74,6 +74,14 @@ class TitleIndex:
             if at + 1 >= len(self._starts):
                 return
             place = self._text.find(word, self._starts[at + 1])
+
+
+def _in_title(word: str, title: str, bare: str) -> bool:
+    """Whether a title holds a word; without its punctuation it counts where a word of the title begins."""
+    loose = _bare(word)
+    if word in title or len(loose) < BARE_CHARACTERS or loose not in bare:
+        return word in title
+    return re.search(r"(?<!\w)" + r"\W*".join(map(re.escape, loose)), title) is not None
 
 
 def _loose(word: str) -> str:

@@ -256,14 +256,32 @@ def test_a_title_stands_where_its_conversation_was_last_active(hermes_file: Herm
 
 def test_a_common_word_is_counted_up_to_a_limit_that_is_told(hermes_file: HermesFile) -> None:
     hermes_file.sql("BEGIN")
+    hermes_file.message(hermes_file.session("old"), "user", "common")
     hermes_file.session("a")
     for _ in range(COUNTED_HITS + 700):
         hermes_file.message("a", "user", "common")
     hermes_file.sql("COMMIT")
     store = open_store(hermes_file.path)
-    result = search(store, "common")
-    assert result.conversations[0].hit_count >= COUNTED_HITS
+    result = search(store, "common", limit=1)
+    assert COUNTED_HITS <= result.conversations[0].hit_count < COUNTED_HITS + 700
     assert not result.complete
+    store.close()
+
+
+def test_a_conversation_full_of_hits_hides_no_other(hermes_file: HermesFile) -> None:
+    hermes_file.sql("BEGIN")
+    for number in range(5):
+        hermes_file.message(hermes_file.session(f"old{number}"), "user", "common")
+    hermes_file.session("a")
+    for _ in range(COUNTED_HITS + 700):
+        hermes_file.message("a", "user", "common")
+    hermes_file.sql("COMMIT")
+    store = open_store(hermes_file.path)
+    assert found(store, "common") == ["a", *(f"old{number}" for number in reversed(range(5)))]
+    assert [hits.conversation.id for hits in search(store, "common", limit=2, offset=1).conversations] == [
+        "old4",
+        "old3",
+    ]
     store.close()
 
 
