@@ -276,6 +276,8 @@ class SearchResult(NamedTuple):
     notice: str = ""
     """Why the search was slower or weaker than usual, if it was."""
     problems: tuple[Problem, ...] = ()
+    words: tuple[str, ...] = ()
+    """What the query looks for, to be marked in a text; empty when it asks for conversations alone."""
     asked_for: tuple[str, ...] = ()
     """States such as archived that the query itself asks for, so that none of them is hidden."""
 

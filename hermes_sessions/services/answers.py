@@ -66,7 +66,7 @@ class Answers:
                 order=order,
                 allowed=self._allowed(query, catalog),
             )
-            return result._replace(problems=query.problems)
+            return result._replace(problems=query.problems, words=_words(query))
         fitting: Sequence[Conversation] = ()
         for fitting, _ in self._listed(query, catalog, bool):
             if limit and len(fitting) > offset + limit:
@@ -116,7 +116,7 @@ class Answers:
             ):
                 # The same answer again stays the same value.
                 if found is not before or result is None:
-                    before, result = found, found._replace(problems=query.problems) if query.problems else found
+                    before, result = found, found._replace(problems=query.problems, words=_words(query))
                 yield result
             return
         for fitting, all_asked in self._listed(query, catalog, cancelled):
@@ -178,6 +178,10 @@ class Answers:
 def _asks_search(query: SearchQuery) -> bool:
     """Whether places in conversations are asked for. Leaving out alone names no place."""
     return bool(query.clauses) or any(not condition.negated for condition in query.of_messages)
+
+
+def _words(query: SearchQuery) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(term.text for term in query.words))
 
 
 def _list(

@@ -6,6 +6,7 @@ program is left is `tui.app`'s business.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Literal
 
@@ -28,7 +29,7 @@ from hermes_sessions.tui.cost_panel import CostPanel
 from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.key_line import KeyLine
 from hermes_sessions.tui.keys import bindings
-from hermes_sessions.tui.list_frame import count_words, frame_title
+from hermes_sessions.tui.list_frame import count_words, frame_title, nothing_words
 from hermes_sessions.tui.live_search import LiveSearch
 from hermes_sessions.tui.message_pane import MessagePane
 from hermes_sessions.tui.search_bar import SearchBar
@@ -185,7 +186,11 @@ class BrowserScreen(Screen[None]):
         self._search.turn(self._store.catalog)
         self._say()
 
-    def action_complete(self, step: int) -> None:
+    async def action_complete(self, step: int) -> None:
+        # The key overtakes letters that the line has not taken yet.
+        taken = asyncio.Event()
+        if self.search_bar.input.call_later(taken.set):
+            await taken.wait()
         if not self.search_bar.complete(self._store.catalog, step):
             self.action_next_pane(step)
 
@@ -238,6 +243,8 @@ class BrowserScreen(Screen[None]):
         self.messages.start_finding()
 
     def action_next_hit(self, step: int) -> None:
+        if not self.messages.region:
+            self.action_pane("messages")
         self.messages.next_hit(step)
 
     def action_follow(self) -> None:
@@ -357,12 +364,8 @@ class BrowserScreen(Screen[None]):
 
     def _show(self, restart: bool = False) -> None:
         result = self._search.result
-        if result is not None and not result.conversations:
-            self.sessions.placeholder = ("Nothing found.", "Esc shows all sessions again.")
-        elif not self._store.catalog.conversations:
-            self.sessions.placeholder = ("No sessions yet.", "They appear here as soon as Hermes writes some.")
-        else:
-            self.sessions.placeholder = ("Nothing to show here.", "The keys at the lower edge show what is hidden.")
+        self.messages.searched = result.words if result is not None else ()
+        self.sessions.placeholder = nothing_words(self._store.catalog, result, self.search_bar.unknown())
         self.sessions.show(self._store.catalog, result, restart=restart)
         self._say()
 

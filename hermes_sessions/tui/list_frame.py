@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from hermes_sessions.model import Catalog, SearchResult
 from hermes_sessions.services import wording
 from hermes_sessions.text import cell_width, fit, one_line
 from hermes_sessions.tui.listing import Listed, Listing
@@ -58,6 +59,15 @@ def count_words(listing: Listing, listed: Listed, *, whole: bool, more: bool, ro
         together.append((sum(number for number, _, _ in hidden), "hidden", keys))
     ways = (_sum(sums, parts), _sum(sums, parts, keys=False), _sum(sums, together), _sum(sums, together, keys=False))
     return next((words for words in ways if cell_width(words) <= room), fit(sums, room))
+
+
+def nothing_words(catalog: Catalog, result: SearchResult | None, unknown: str) -> tuple[str, str]:
+    """What is said in place of rows when there are none; `unknown` is what the query may have misspelt."""
+    if result is not None and not result.conversations:
+        return ("Nothing found.", unknown or "Esc shows all sessions again.")
+    if not catalog.conversations:
+        return ("No sessions yet.", "They appear here as soon as Hermes writes some.")
+    return ("Nothing to show here.", "The keys at the lower edge show what is hidden.")
 
 
 def _sum(shown: str, parts: Sequence[tuple[int, str, str]], keys: bool = True) -> str:

@@ -108,8 +108,8 @@ class LiveSearch:
         return (
             f"{found} in {among} · {speed} · {order}{' · ' + notice if notice else ''}",
             f"{found} in {among} · {speed} · {order}",
-            f"{found} in {among} · {speed}",
-            f"{found} in {among}",
+            f"{found} in {among} · {order}",
+            f"{found} in {wording.count(len(entries))}{plus} · {order}",
             f"{found} in {wording.count(len(entries))}{plus}",
             f"{wording.count(hits)}{plus}/{wording.count(len(entries))}{plus}",
         )

@@ -57,7 +57,10 @@ class MessagePane(Vertical):
         self.conversation: Conversation | None = None
         """The conversation that is shown, or on its way."""
         self._history = history
+        self.searched: Sequence[str] = ()
+        """What is searched for, to be marked in conversations that were found."""
         self._hits: ConversationHits | None = None
+        self._marked: Sequence[str] = ()
         self._stubs: Sequence[MessageStub] = ()
         self._overview: Overview | None = None
         self._place = ""
@@ -84,7 +87,7 @@ class MessagePane(Vertical):
     @property
     def has_hits(self) -> bool:
         """Whether there are found places to go to."""
-        return self._built.is_set() and bool(self.find_input.value or _words(self._hits))
+        return self._built.is_set() and bool(self.find_input.value or _words(self._hits, self.searched))
 
     def preview(self, conversation: Conversation | None, hits: ConversationHits | None) -> None:
         """Open a conversation soon, unless another one is asked for first; with None show nothing."""
@@ -101,9 +104,9 @@ class MessagePane(Vertical):
         """Open a conversation now, at its newest hit if a search found it, or at the first. One that is open stays
         where it is."""
         self._stop_timer()
-        if conversation == self.conversation and hits == self._hits:
+        if (conversation, hits, self.searched) == (self.conversation, self._hits, self._marked):
             return
-        self.conversation, self._hits = conversation, hits
+        self.conversation, self._hits, self._marked = conversation, hits, self.searched
         self._loading = True
         self.follow = self.finding = False
         self._place = ""
@@ -122,7 +125,8 @@ class MessagePane(Vertical):
 
     def focus_view(self) -> None:
         """Give the focus to the messages."""
-        if self._built.is_set():
+        # What is hidden takes no focus.
+        if self._built.is_set() and not (self._loading and self.has_class("-empty")):
             self.view.focus()
         else:
             self.call_after_refresh(self.focus_view)
@@ -201,7 +205,7 @@ class MessagePane(Vertical):
         try:
             self._stubs = await self._history.outline(conversation)
             await self._built.wait()
-            at, words = _message_id(hits), _words(hits)
+            at, words = _message_id(hits), _words(hits, self.searched)
             if at is not None and all(stub.id != at for stub in self._stubs):
                 at = await self._history.original(conversation, at)
             await self.view.show(conversation, self._stubs, self._history.messages, at=at, words=words)
@@ -261,9 +265,9 @@ def _message_id(hits: ConversationHits | None) -> int | None:
     return next((hit.message_id for hit in hits.hits if hit.message_id is not None), None) if hits else None
 
 
-def _words(hits: ConversationHits | None) -> tuple[str, ...]:
-    """What to mark: the very words that were found."""
+def _words(hits: ConversationHits | None, searched: Sequence[str]) -> tuple[str, ...]:
+    """What to mark: the very words that were found, and the others that were searched for."""
     if hits is None:
         return ()
     texts = (hit.snippet.text[start:end] for hit in hits.hits for start, end in hit.snippet.spans)
-    return tuple(dict.fromkeys(one_line(text) for text in texts))
+    return tuple(dict.fromkeys(one_line(text) for text in (*texts, *searched)))

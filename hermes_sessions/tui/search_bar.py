@@ -157,6 +157,7 @@ class SearchBar(Horizontal):
         self._learnt: Catalog | None = None
         self._vocabulary: Vocabulary = {}
         self._wanted = 0
+        self._wanted_for = ""
 
     def compose(self) -> ComposeResult:
         yield Static(Content("❯"), id="prompt")
@@ -192,12 +193,22 @@ class SearchBar(Horizontal):
         """Put the next word there is in place of the begun one, or the word before with -1. False if there is none."""
         line = self.input
         if self._learn(catalog) and not self._vocabulary:
-            self._wanted = step  # as soon as the words are there
+            self._wanted, self._wanted_for = step, line.value  # as soon as the words are there
             return True
         made = self.candidates.next(line.value, line.cursor_position, step, self._vocabulary)
         if made is not None:
             line.value, line.cursor_position = made
         return made is not None
+
+    def unknown(self) -> str:
+        """What is asked for that is nowhere in the store, as far as its words are known."""
+        from hermes_sessions.services.completion import unknown_values
+
+        if not self._vocabulary:
+            return ""
+        for _, _, message, suggestion in unknown_values(self.text, self._vocabulary, typing=True):
+            return one_line(f"Did you mean {suggestion}?" if suggestion else message)
+        return ""
 
     def expect(self, catalog: Catalog) -> None:
         """Get the words ready, if what is typed could soon be completed with them."""
@@ -238,8 +249,9 @@ class SearchBar(Horizontal):
     @on(Input.Changed)
     def _edited(self, event: Input.Changed) -> None:
         event.stop()
-        if event.value != self.candidates.text:
+        if self.text != self.candidates.text:  # what is told may be older than what stands there
             self.candidates.hide()
+        if self.text != self._wanted_for:
             self._wanted = 0
         self.input.problems = ()
         self.post_message(self.Changed(event.value))

@@ -526,3 +526,59 @@ async def test_a_search_is_remembered_when_it_is_let_go(store: Path, open_browse
         await pilot.app.action_quit()
     assert past.before(1) == "words 45"
     assert past.before(2) == "words 4"
+
+
+async def test_words_that_stand_far_apart_are_all_marked(hermes_file: HermesFile, open_browser: OpenBrowser) -> None:
+    far = "alphaword " + "filler " * 150 + "betaword"
+    hermes_file.talk(hermes_file.session("s"), far, "yes")
+    async with open_browser(hermes_file.path).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        await type_text(pilot, "alphaword betaword")
+        await press(pilot, "enter")
+        messages = browser(pilot).messages
+        await press(pilot, "n")
+        await until(pilot, lambda: messages._place)
+        assert messages._place == "2 of 2"
+
+
+async def test_a_name_that_is_nowhere_is_said_where_nothing_is_found(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        await type_text(pilot, "source:telegra,")
+        await until(pilot, lambda: browser(pilot).search_bar._vocabulary)
+        await type_text(pilot, "x ")
+        assert "Did you mean telegram?" in text(pilot)
+
+
+async def test_letters_right_before_tab_are_completed(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        for key in (*"sou", "tab"):  # in one breath
+            pilot.app.post_message(events.Key(key, key if len(key) == 1 else "\t"))
+        await until(pilot, lambda: browser(pilot).search_bar.text == "source:")
+
+
+async def test_enter_opens_also_after_nothing_was_found(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=NARROW) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", *"zzzz", "ctrl+u", *"docker", "enter")
+        await press(pilot, "j")
+        assert browser(pilot).search_bar.text == "docker"
+        assert focus(pilot) is browser(pilot).messages.view
+
+
+async def test_a_hit_in_the_title_opens_at_the_first_one_in_the_text(
+    hermes_file: HermesFile, open_browser: OpenBrowser
+) -> None:
+    hermes_file.talk(hermes_file.session("s", title="gadget"), "hello", "a gadget", *["more"] * 40)
+    async with open_browser(hermes_file.path).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        await type_text(pilot, "gadget")
+        await press(pilot, "enter")
+        current = browser(pilot).messages.view.current_message
+        assert current is not None
+        assert current.text == "a gadget"
