@@ -18,6 +18,7 @@ Where this differs from Hermes, and why:
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import os
@@ -30,8 +31,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hermes_sessions.errors import LeaseLost, LimitReached, SessionLive
+from hermes_sessions.errors import LeaseLost, LimitReached, SessionLive, UsageError
 from hermes_sessions.model import Lease
+from hermes_sessions.storage.database import check_name
 from hermes_sessions.storage.lease_file import BUDGET_SECONDS, LeaseFile
 from hermes_sessions.storage.lease_registry import (
     PROGRAM,
@@ -90,6 +92,7 @@ class Leases:
         """What a person should know about the registry, such as that it was damaged and where it was put."""
         # Taken here and given back here, wherever the process or its HERMES_HOME moves meanwhile.
         self._directory = Path(runtime_directory).absolute()
+        check_name(self._directory)
         self._file = LeaseFile(self._directory, clock=clock, budget=budget, timer=timer, sleep=sleep, uniform=uniform)
         self._clock = clock
         self._processes = processes or Processes()
@@ -99,7 +102,7 @@ class Leases:
     def acquire(
         self, session_id: str, surface: str, metadata: Mapping[str, Any] | None = None, *, exclusive: bool = False
     ) -> Lease:
-        """Return a new lease of this process. `metadata` must be fit for JSON.
+        """Return a new lease of this process. `metadata` must be fit for JSON, or it is a UsageError.
 
         A session may have several leases, as in Hermes 0.17 to 0.19; with `exclusive` it may not. Raises LimitReached,
         which names the holders, and SessionLive.
@@ -125,7 +128,7 @@ class Leases:
                 **self._identity(),
             }
             if metadata:
-                entry["metadata"] = dict(metadata)
+                entry["metadata"] = _fit_for_json(metadata)
             self._write((*found.entries, entry), found)
             self._own()[entry["lease_id"]] = entry
         return lease_of(entry)
@@ -139,7 +142,9 @@ class Leases:
 
         `metadata` takes the place of what was there; None leaves it.
         """
-        return self._update(lease, {"session_id": session_id} | ({"metadata": dict(metadata)} if metadata else {}))
+        return self._update(
+            lease, {"session_id": session_id} | ({"metadata": _fit_for_json(metadata)} if metadata else {})
+        )
 
     def release(self, lease: Lease) -> bool:
         """Give back a lease of this process, also one that another part of it has taken. False when there was none.
@@ -255,3 +260,13 @@ class Leases:
 
 def _age(now: float, lease: Lease) -> str:
     return "" if lease.acquired_at is None else f", for {max(0.0, now - lease.acquired_at) / 60:.0f} min"
+
+
+def _fit_for_json(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy as a reader of the file gets it: keys are text. Raises UsageError."""
+    try:
+        copied: dict[str, Any] = json.loads(json.dumps(dict(metadata)))
+        json.dumps(copied, sort_keys=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"The metadata of a lease must be fit for JSON: {error}.", "Nothing was written.") from error
+    return copied

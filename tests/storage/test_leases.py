@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from hermes_sessions.errors import LeaseLost, LimitReached, SessionLive, StoreBusy, StoreUnreadable
+from hermes_sessions.errors import LeaseLost, LimitReached, SessionLive, StoreBusy, StoreUnreadable, UsageError
 from hermes_sessions.storage.lease_file import LeaseFile
 from hermes_sessions.storage.lease_registry import NAME, OWN_NAME, PROGRAM, read_leases
 from hermes_sessions.storage.leases import Leases, session_limit
@@ -262,7 +262,7 @@ def test_a_lock_that_stays_taken_takes_and_gives_back_nothing(runtime: Path) -> 
 
 def test_metadata_that_is_not_fit_for_json_takes_no_lease(runtime: Path) -> None:
     leases = Leases(runtime)
-    with pytest.raises(TypeError):
+    with pytest.raises(UsageError):
         leases.acquire("s", "cli", {"path": runtime})
     assert leases.list() == ()
     assert not (runtime / NAME).exists()
@@ -280,3 +280,17 @@ def test_a_lease_whose_entry_was_spoilt_can_still_be_given_back(runtime: Path) -
 def test_our_entries_say_whose_they_are(runtime: Path) -> None:
     Leases(runtime).acquire("s", "cli")
     assert [entry["program"] for entry in entries(runtime)] == [PROGRAM]
+
+
+def test_metadata_is_what_json_can_hold(runtime: Path) -> None:
+    leases = Leases(runtime)
+    assert leases.acquire("s", "cli", {1: 1, "a": 2}).metadata == {"1": 1, "a": 2}  # type: ignore[dict-item]
+    with pytest.raises(UsageError):
+        leases.acquire("t", "cli", {"a": object()})
+    assert sessions(leases) == ["s"]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_a_directory_that_can_be_none_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError):
+        Leases(tmp_path / name)
