@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from hermes_sessions import __version__, errors
-from hermes_sessions.cli import cost_table, listing, records, transcript
+from hermes_sessions.cli import cost_table, listing, records, repairing, transcript
 from hermes_sessions.cli.exit_codes import ExitCode
 from hermes_sessions.cli.opening import is_missing, opened, other_profiles, store_path, what_else_there_is
 from hermes_sessions.cli.output import PROGRAM, Output, Style
@@ -239,5 +239,6 @@ COMMANDS: Mapping[str, Command] = {
     "show": _show,
     "cost": _cost,
     "doctor": _doctor,
+    "repair": repairing.repair,
     "completion": _completion,
 }

@@ -252,6 +252,11 @@ def _add_doctor(parser: Parser) -> None:
     _add_json(parser)
 
 
+def _add_repair(parser: Parser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and leave the store as it is")
+    _add_json(parser)
+
+
 def _add_demo(parser: Parser) -> None:
     parser.add_argument("directory", metavar="DIR", help="an empty or a new directory")
 
@@ -290,6 +295,7 @@ SUBCOMMANDS: Mapping[str, tuple[str, Callable[[Parser], None]]] = {
     "resume": ("go on with a session in Hermes, in the directory it ran in", _add_resume),
     "cost": ("sum up tokens and money", _add_cost),
     "doctor": ("check the store, changing nothing", _add_doctor),
+    "repair": ("bring a damaged store back, keeping a copy of it", _add_repair),
     "demo": ("write a made-up history into a directory", _add_demo),
     "completion": ("print the completions of these commands for a shell", _add_completion),
 }

@@ -1,0 +1,166 @@
+"""Copies of a store to the byte, and which of them are kept.
+
+A store is read through SQLite's own file layer: to open and close it in any other way would drop the locks that this
+process holds on it (fcntl(2)). What the bytes mean is for others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+from pathlib import Path
+
+import apsw
+
+from hermes_sessions.errors import FileExists, StoreUnreadable
+
+SIDES = ("", "-wal", "-journal")
+"""What belongs to a store besides its name. A `-shm` is made again from the `-wal`."""
+
+KEPT = 3
+CHUNK = 1 << 20
+
+
+def copy_store(source: Path, target: Path) -> str:
+    """Copy a store and its logs, to the byte, to where nothing is; return the digest of all of it.
+
+    The copy is on the disk and has been read again when this returns. Raises StoreUnreadable.
+    """
+    copied = {
+        side: _copy(Path(f"{source}{side}"), Path(f"{target}{side}"))
+        for side in SIDES
+        if _there(Path(f"{source}{side}"))
+    }
+    if copied != _digests(target):
+        raise StoreUnreadable(f"What was copied from {source} is not what was read.", "Check the disk.")
+    return _digest_of(copied)
+
+
+def keep(copy: Path, path: Path, digest: str, now: float) -> Path:
+    """Put a copy of `copy_store` beside the store at `path`, unless this damage was kept before; return where it is.
+
+    Raises FileExists when something that is no such copy is in its place.
+    """
+    short = digest[:12]
+    for kept in backups(path):
+        if kept.name.endswith(f"-{short}") and _digest_of(_digests(kept)) == digest:
+            return kept
+    stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
+    backup = path.with_name(f"{path.name}.repair-backup-{stamp}-{short}")
+    _forget_halves(path)
+    # The store comes last: where it is, its logs are.
+    for side in reversed(SIDES):
+        if Path(f"{copy}{side}").exists():
+            _move(Path(f"{copy}{side}"), Path(f"{backup}{side}"))
+    return backup
+
+
+def backups(path: Path) -> list[Path]:
+    """The copies that were kept of the store at `path`, the oldest first. Links are none."""
+    return _named(path, "")
+
+
+def forget_old(path: Path, newest: Path) -> None:
+    """Delete all but the newest copies of the store at `path`; `newest` stays in any case."""
+    others = [backup for backup in backups(path) if backup != newest]
+    for backup in others[: max(0, len(others) - KEPT + 1)]:
+        for side in SIDES:
+            Path(f"{backup}{side}").unlink(missing_ok=True)
+
+
+def size(path: Path) -> int:
+    """Bytes of a store and its logs."""
+    return sum(file.stat().st_size for side in SIDES if (file := Path(f"{path}{side}")).exists())
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder outlive a power cut, where the system can."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _named(path: Path, side: str) -> list[Path]:
+    name = re.compile(rf"{re.escape(path.name)}\.repair-backup-\d{{8}}_\d{{6}}-[0-9a-f]{{12}}{side}")
+    there = (file for file in path.parent.iterdir() if name.fullmatch(file.name))
+    return sorted(file for file in there if file.is_file() and not file.is_symlink())
+
+
+def _forget_halves(path: Path) -> None:
+    """Delete the logs of copies that never came: a repair was killed between the two."""
+    for side in SIDES[1:]:
+        for log in _named(path, side):
+            if not os.path.lexists(str(log).removesuffix(side)):
+                log.unlink()
+
+
+def _there(file: Path) -> bool:
+    """Whether there is anything in a file. SQLite leaves an empty log where it only looked."""
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _copy(source: Path, target: Path) -> str:
+    digest = hashlib.sha256()
+    kind = apsw.SQLITE_OPEN_WAL if str(source).endswith("-wal") else apsw.SQLITE_OPEN_MAIN_DB
+    try:
+        file = apsw.VFSFile("", str(source.absolute()), [apsw.SQLITE_OPEN_READONLY | kind, 0])
+    except apsw.Error as error:
+        raise StoreUnreadable(f"{source} cannot be opened: {error}.", "Check who owns the file.") from error
+    try:
+        with open(target, "xb", opener=_for_oneself) as written:
+            length = file.xFileSize()
+            for offset in range(0, length, CHUNK):
+                chunk = file.xRead(min(CHUNK, length - offset), offset)
+                digest.update(chunk)
+                written.write(chunk)
+            written.flush()
+            os.fsync(written.fileno())
+    except apsw.Error as error:
+        raise StoreUnreadable(f"{source} cannot be read from end to end: {error}.", "Check the disk.") from error
+    finally:
+        file.xClose()
+    return digest.hexdigest()
+
+
+def _for_oneself(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
+
+
+def _digests(copy: Path) -> dict[str, str]:
+    """The digest of each file of a copy, by its side; only for copies, which SQLite has not open."""
+    found = {}
+    for side in SIDES:
+        if _there(file := Path(f"{copy}{side}")):
+            with file.open("rb") as opened:
+                found[side] = hashlib.file_digest(opened, "sha256").hexdigest()
+    return found
+
+
+def _digest_of(digests: dict[str, str]) -> str:
+    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()
+
+
+def _move(file: Path, to: Path) -> None:
+    """Give a file another name, which must be free: unlike `rename`, a link writes over nothing."""
+    try:
+        try:
+            os.link(file, to)
+        except FileExistsError:
+            raise
+        except OSError:
+            # A disk without links.
+            if os.path.lexists(to):
+                raise FileExistsError(to) from None
+            file.rename(to)
+    except FileExistsError:
+        raise FileExists(f"{to} exists already.", "Nothing was changed. Move it away and try again.") from None
+    file.unlink(missing_ok=True)

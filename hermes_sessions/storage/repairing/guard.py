@@ -1,0 +1,166 @@
+"""Whether a store may be repaired now: one repairer at a time, nobody else at the store, enough free space.
+
+Who has a file open is known on Linux, and of the processes of one's own user. SQLite's exclusive lock tells the rest:
+in either journal mode it is given to nobody while another connection has the store open.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from hermes_sessions.errors import ReadOnlyStore, Refused, SessionLive, StoreBusy, StoreUnreadable
+from hermes_sessions.model import Lease
+from hermes_sessions.storage.repairing.backups import size
+
+MARGIN = 16 << 20
+COPIES = 3
+"""The store as it is, the copy that is worked on, and a new file that is filled from it."""
+
+PATIENCE_SECONDS = 20.0
+BUSY_TIMEOUT_MS = 1_000
+
+if sys.platform == "win32":
+
+    def _try_lock(descriptor: int) -> bool:
+        import msvcrt
+
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
+
+else:
+
+    def _try_lock(descriptor: int) -> bool:
+        import fcntl
+
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def refuse_in_use(path: Path, leases: Sequence[Lease]) -> None:
+    """Raises SessionLive when a lease holds, Refused when another process has the store or a log of it open."""
+    if leases:
+        named = ", ".join(f"{lease.session_id} (process {lease.pid})" for lease in leases[:5])
+        raise SessionLive(f"In use: {named}.", "Nothing was changed. End these sessions and try again.")
+    if others := openers(path):
+        named = ", ".join(f"{_name(pid)} (process {pid})" for pid in others[:5])
+        raise Refused(f"{path} is open in {named}.", "Nothing was changed. Close these programs and try again.")
+
+
+def refuse_little_space(folder: Path, path: Path, free: Callable[[Path], int]) -> None:
+    """Raises StoreUnreadable when `folder` has no room for the copies of the store."""
+    needed = COPIES * size(path) + MARGIN
+    if (there := free(folder)) < needed:
+        raise StoreUnreadable(
+            f"A repair of {path} needs {needed:,} bytes in {folder}, and {there:,} are free.",
+            "Nothing was changed. Free some space and try again.",
+        )
+
+
+def free_space(folder: Path) -> int:
+    """Bytes that this user may still write in a folder."""
+    return shutil.disk_usage(folder).free
+
+
+@contextmanager
+def only_repairer(path: Path, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
+    """Keep other repairers away, Hermes' own too, which take the same lock. It goes with its process.
+
+    Raises StoreBusy after `patience` seconds, ReadOnlyStore where nothing may be written.
+    """
+    lock = path.with_name(f"{path.name}.repair.lock")
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError as error:
+        raise ReadOnlyStore(
+            f"{lock} cannot be opened: {error.strerror}.", f"Nothing was changed. Check who may write in {path.parent}."
+        ) from error
+    try:
+        deadline = time.monotonic() + patience
+        while not _try_lock(descriptor):
+            if time.monotonic() >= deadline:
+                raise StoreBusy(f"{path} is being repaired by another program.", "Try again when it has finished.")
+            time.sleep(0.05)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[apsw.Connection | None]:
+    """Have the store to oneself: a connection that keeps all others out, or None when the file is too broken for one.
+
+    Nothing is merged or deleted when it is closed. Raises Refused when somebody else is there, ReadOnlyStore.
+    """
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    except apsw.Error as error:
+        raise StoreUnreadable(f"{path} cannot be opened: {error}.", "Check who owns the file.") from error
+    with closing(connection):
+        held = False
+        try:
+            if connection.readonly("main"):
+                raise ReadOnlyStore(f"{path} may not be written.", "Nothing was changed. Check who owns the file.")
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            connection.pragma("locking_mode", "exclusive")
+            connection.execute("BEGIN EXCLUSIVE")
+            # The lock outlives the transaction in this mode.
+            connection.execute("COMMIT")
+            held = True
+        except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:
+            raise Refused(
+                f"{path} is in use by another program.", "Nothing was changed. Close every Hermes and try again."
+            ) from error
+        except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
+            raise ReadOnlyStore(f"{path} may not be written: {error}.", "Check who may write in its folder.") from error
+        except apsw.Error:
+            # Nobody can write to what SQLite does not take for a database.
+            held = False
+        yield connection if held else None
+
+
+def openers(path: Path) -> list[int]:
+    """Other processes that have the store or a log of it open, as far as this user may know."""
+    files = set()
+    for side in ("", "-wal", "-shm", "-journal"):
+        with suppress(OSError):
+            status = Path(f"{path}{side}").stat()
+            files.add((status.st_dev, status.st_ino))
+    with suppress(OSError):
+        processes = (process for process in Path("/proc").iterdir() if process.name.isdecimal())
+        found = (int(process.name) for process in processes if _has_open(process / "fd", files))
+        return sorted(pid for pid in found if pid != os.getpid())
+    return []
+
+
+def _has_open(descriptors: Path, files: set[tuple[int, int]]) -> bool:
+    with suppress(OSError):
+        for descriptor in descriptors.iterdir():
+            with suppress(OSError):
+                status = descriptor.stat()
+                if (status.st_dev, status.st_ino) in files:
+                    return True
+    return False
+
+
+def _name(pid: int) -> str:
+    import psutil
+
+    try:
+        return str(psutil.Process(pid).name())
+    except psutil.Error:
+        return "a program"
