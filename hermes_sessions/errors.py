@@ -55,13 +55,17 @@ class BadFilter(UsageError):
 
 
 class BadQuery(UsageError):
-    """A search query asks for something that does not exist, from `start` to before `stop` in the `query`."""
+    """A search query asks for something that does not exist, from `start` to before `stop` in the `query`; the
+    `suggestion`, which may be empty, could stand there."""
 
-    def __init__(self, message: str, hint: str = "", query: str = "", start: int = 0, stop: int = 0) -> None:
+    def __init__(
+        self, message: str, hint: str = "", query: str = "", start: int = 0, stop: int = 0, suggestion: str = ""
+    ) -> None:
         super().__init__(message, hint)
         self.query = query
         self.start = start
         self.stop = stop
+        self.suggestion = suggestion
 
 
 class NotFound(SessionsError):

@@ -107,7 +107,7 @@ def _search(arguments: Namespace, output: Output, environ: Mapping[str, str]) ->
                 _say_unknown(query.text, store, catalog, output)
             if result.notice:
                 output.talk(result.notice)
-            what = "the text" if pasted else repr(result.query)
+            what = "the text" if pasted else f"“{result.query}”"
             more = "" if result.complete else f"; there may be more (--offset {arguments.offset + len(conversations)})"
             output.talk(f"{listing.sessions(len(conversations))} found for {what}{more}")
             output.talk(f"Store: {store.path}")

@@ -25,7 +25,7 @@ ColorChoice = Literal["auto", "always", "never"]
 Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 
 SGR: Mapping[Style, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-ASCII = str.maketrans({"─": "-", "│": "|", "…": "~", "·": "-", "–": "-", "—": "-", "→": ">", "×": "x"})
+ASCII = str.maketrans({"─": "-", "│": "|", "…": "~", "·": "-", "–": "-", "—": "-", "→": ">", "×": "x", "“": '"', "”": '"'})
 GAP = "  "
 NOTE_INDENT = "    "
 ROOMY = 24
@@ -336,6 +336,8 @@ def _error_record(error: errors.SessionsError) -> dict[str, object]:
         "message": error.message,
         "hint": error.hint,
     }
+    if isinstance(error, errors.BadQuery):
+        record |= {"query": error.query, "start": error.start, "stop": error.stop, "suggestion": error.suggestion}
     if isinstance(error, errors.AmbiguousSession):
         record["candidates"] = [_candidate_record(candidate) for candidate in error.candidates]
     return record

@@ -36,7 +36,7 @@ def understood(text: str, now: float) -> SearchQuery:
     query = parse(text, now)
     for start, stop, message, suggestion in query.problems:
         meant = f"Did you mean {suggestion!r}?" if suggestion else ""
-        raise BadQuery(message, meant, text, start, stop)
+        raise BadQuery(message, meant, text, start, stop, suggestion)
     return query
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ from hermes_sessions.model import Catalog, Problem
 from hermes_sessions.services.filters import WHOLE_KEYS
 from hermes_sessions.storage import Store
 from hermes_sessions.storage.conditions import CHOICES, KEYS, NUMBER_KEYS, TEXT_KEYS, TIME_KEYS, closest
-from hermes_sessions.storage.query import begun_at, parse, quoted
+from hermes_sessions.storage.query import begun_at, near_keys, parse, quoted
 
 MOST_CANDIDATES = 50
 
@@ -107,14 +108,18 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> tuple[Candidate,
     else:
         values = dict(vocabulary.get(begun.key, {}))
     written = {value.casefold() for value in begun.before}
+    letters = os.path.expanduser(begun.text) if begun.key == "cwd" else begun.text  # noqa: PTH111 - may be no path
     return _candidates(
-        begun.start, cursor, begun.text, {value: n for value, n in values.items() if value.casefold() not in written}
+        begun.start, cursor, letters, {value: n for value, n in values.items() if value.casefold() not in written}
     )
 
 
 def unknown_values(text: str, vocabulary: Vocabulary, *, typing: bool = False) -> tuple[Problem, ...]:
-    """What a query asks for that no conversation has, with what is most like it: no error, but often a misspelling."""
-    problems = []
+    """What a query asks for that no conversation has, with what is most like it: no error, but often a misspelling.
+
+    So is a word that looks like a condition, but has no key that there is.
+    """
+    problems = list(near_keys(text))
     for condition in parse(text, typing=typing).conditions:
         known = {value.casefold(): value for value in vocabulary.get(condition.key, {})}
         if condition.key not in NAMES or condition.negated or condition.unfinished:
@@ -126,7 +131,7 @@ def unknown_values(text: str, vocabulary: Vocabulary, *, typing: bool = False) -
             meant = known.get(closest(want, known), "")
             message = f"No session has {value!r} as its {NAMES[condition.key]}."
             problems.append(Problem(condition.start, condition.stop, message, meant))
-    return tuple(problems)
+    return tuple(sorted(problems))
 
 
 def _candidates(start: int, stop: int, begun: str, values: Mapping[str, int | None]) -> tuple[Candidate, ...]:

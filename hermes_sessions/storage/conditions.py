@@ -107,10 +107,13 @@ def may_become(key: str, value: str) -> bool:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """The known word that is most like this one; empty when none is."""
+    """The known word that begins like this one, else the one that is most like it; empty when none is."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(word.lower()[:40], list(known), 1, 0.6)), "")
+    begun, words = word.lower()[:40], list(known)
+    if len(begun) > 1 and (longer := next((each for each in words if each.startswith(begun)), "")):
+        return longer
+    return next(iter(get_close_matches(begun, words, 1, 0.6)), "")
 
 
 def _number(key: str, value: str, operator: Operator | None) -> Condition:
@@ -118,7 +121,10 @@ def _number(key: str, value: str, operator: Operator | None) -> Condition:
         operator, value = _operator(value)
     first, dots, last = value.partition("..")
     if dots and operator == "=" and first and last:
-        return Condition(key, "..", number=parse_number(first), last=parse_number(last))
+        ends = parse_number(first), parse_number(last)
+        if ends[0] > ends[1]:
+            raise BadFilter("Nothing lies between these ends.", f"Write {last}..{first}.")
+        return Condition(key, "..", number=ends[0], last=ends[1])
     return Condition(key, operator, number=parse_number(value))
 
 

@@ -33,6 +33,7 @@ MOST_PROBLEMS = 10
 
 _VALUE = r'(?:"(?:[^"]|"")*+"?|[^\s,"][^\s,]*+)'
 _VALUES = re.compile(_VALUE)
+_NEAR_KEY = re.compile(r"([A-Za-z]{2,12}):(?![:/\\])(?=.)")
 _TOKEN = re.compile(
     rf"""
     (?P<minus>-(?=[^\s\-=>]))?
@@ -154,6 +155,21 @@ def parse(text: str, now: float | None = None, *, typing: bool = False) -> Searc
     """
     readable = text.replace("\x00", " ").encode("utf-8", "replace").decode()
     return _Reader(readable, time.time() if now is None else now, typing).query()._replace(text=text)
+
+
+def near_keys(text: str) -> tuple[Problem, ...]:
+    """Words of a query that may have been meant as `key:value`, but are text: the key is misspelt, or in capitals.
+
+    The suggestion is what would be a condition. For when nothing was found.
+    """
+    problems = []
+    for token in _TOKEN.finditer(text):
+        if token["word"] and (written := _NEAR_KEY.match(token["word"])):
+            key = closest(written[1], KEYS)
+            if key and abs(len(key) - len(written[1])) <= 1:
+                message = f"{written[1]}: is no key, so it was searched as text."
+                problems.append(Problem(*token.span("word"), message, f"{key}:{token['word'][written.end() :]}"))
+    return tuple(problems[:MOST_PROBLEMS])
 
 
 class Begun(NamedTuple):

@@ -128,8 +128,21 @@ def test_a_name_that_nothing_has_is_said_where_nothing_is_found(history: Path, r
 
 
 def test_a_problem_in_a_query_is_an_error_in_json_too(history: Path, run: Run) -> None:
-    ended = run("search", "is:shiny", "--json")
+    ended = run("search", "x is:arch", "--json")
     assert (ended.code, ended.json["error"]["kind"], ended.err) == (2, "bad_query", "")
+    place = {"query": "x is:arch", "start": 5, "stop": 9, "suggestion": "archived"}
+    assert place.items() <= ended.json["error"].items()
+
+
+def test_what_was_searched_for_is_said_as_it_was_typed(history: Path, run: Run) -> None:
+    ended = run("search", 'zzz "quoted words"')
+    assert '0 sessions found for “zzz "quoted words"”' in ended.err
+
+
+def test_a_misspelt_key_is_said_where_nothing_is_found(history: Path, run: Run) -> None:
+    ended = run("search", "sorce:cli")
+    assert ended.code == 1
+    assert "sorce: is no key, so it was searched as text. Did you mean 'source:cli'?" in ended.err
 
 
 def test_a_pasted_text_finds_where_its_rare_words_were_said(

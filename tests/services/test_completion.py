@@ -59,6 +59,13 @@ def test_a_value_is_not_offered_twice() -> None:
     assert labels("source:cli") == []
 
 
+def test_a_directory_may_be_written_from_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    known = {"cwd": {"/home/ann/shop": 2, "/srv": 1}}
+    assert [found.text for found in complete("cwd:~/s", 7, known)] == ["/home/ann/shop"]
+    assert [found.text for found in complete("cwd:~", 5, known)] == ["/home/ann/shop"]
+
+
 def test_a_candidate_takes_the_place_of_what_was_begun() -> None:
     text = 'x -title:"tw y'
     (candidate,) = complete(text, 12, KNOWN)
@@ -99,8 +106,9 @@ def test_a_value_that_nothing_has_is_said_with_what_is_most_like_it() -> None:
     assert unknown("x source:telegrm y") == [("source:telegrm", "telegram")]
     assert unknown("source:tele") == [("source:tele", "telegram")]
     assert unknown("source:cli,zzz model:GP model:zzz") == [("source:cli,zzz", ""), ("model:zzz", "")]
-    assert unknown("-source:zzz title:zzz tool:zzz is:live cost:>1 Source:CLI source:CLI") == []
+    assert unknown("-source:zzz title:zzz tool:zzz is:live cost:>1 source:CLI") == []
     assert unknown("source:tele", typing=True) == []
+    assert unknown("SOURCE:cli sorce:zzz") == [("SOURCE:cli", "source:cli"), ("sorce:zzz", "source:zzz")]
 
 
 def test_the_vocabulary_counts_conversations(any_layout: HermesFile) -> None:

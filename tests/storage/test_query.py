@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_sessions.storage.conditions import CHOICES, KEYS, Condition
-from hermes_sessions.storage.query import MOST_PROBLEMS, Begun, SearchQuery, Term, begun_at, parse, quoted
+from hermes_sessions.storage.query import MOST_PROBLEMS, Begun, SearchQuery, Term, begun_at, near_keys, parse, quoted
 from tests.builders import NOW
 
 DAY = 86_400.0
@@ -178,6 +178,8 @@ def test_a_range_has_both_ends() -> None:
         ("x is:archive", "archive", "archived"),
         ("is:live,shiny,empty", "shiny", ""),
         ("has:tool ", "tool", "tools"),
+        ("is:ar ", "ar", "archived"),
+        ("cost:5..1", "5..1", ""),
         ("role:asistant x", "asistant", "assistant"),
         ("cost:much", "much", ""),
         ("cost:>", ">", ""),
@@ -193,6 +195,27 @@ def test_a_bad_value_is_said_where_it_stands(query: str, place: str, suggestion:
     assert query[problem.start : problem.stop] == place
     assert problem.message.endswith(".")
     assert problem.suggestion == suggestion
+
+
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ("x IS:error", ["is:error"]),
+        ("sorce:cli Model:opus", ["source:cli", "model:opus"]),
+        ("is:error http://x C:\\dir a::b TODO: std:string note:x 12:30", []),
+        ('"sorce:cli" -sorce:"a b"', ["source:\"a"]),
+    ],
+)
+def test_a_word_that_is_almost_a_condition_is_known(query: str, meant: list[str]) -> None:
+    assert [problem.suggestion for problem in near_keys(query)] == meant
+    assert parse(query, NOW).problems == ()
+
+
+@given(st.one_of(st.text(), PIECES))
+def test_what_almost_is_a_condition_would_be_one(text: str) -> None:
+    for start, stop, message, suggestion in near_keys(text):
+        assert 0 <= start < stop <= len(text) and message.endswith(".")
+        assert suggestion.partition(":")[0] in KEYS
 
 
 def test_the_rest_of_the_query_is_answered() -> None:
