@@ -25,7 +25,9 @@ ColorChoice = Literal["auto", "always", "never"]
 Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 
 SGR: Mapping[Style, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-ASCII = str.maketrans({"─": "-", "│": "|", "…": "~", "·": "-", "–": "-", "—": "-", "→": ">", "×": "x", "“": '"', "”": '"'})
+ASCII = str.maketrans(
+    {"─": "-", "│": "|", "…": "~", "·": "-", "–": "-", "—": "-", "→": ">", "×": "x", "“": '"', "”": '"'}
+)
 GAP = "  "
 NOTE_INDENT = "    "
 ROOMY = 24
