@@ -142,7 +142,15 @@ def _browse_plain_list(arguments: Namespace, output: Output, environ: Mapping[st
     with opened(arguments, rows, environ) as store:
         rows.talk(f"Store: {store.path}")
         asks = _may_ask(sys.stdin, rows)
-        picker = Picker(store, rows, _read_line, clock=time.time, action=action, asks=asks)
+        picker = Picker(
+            store,
+            rows,
+            _read_line,
+            clock=time.time,
+            action=action,
+            asks=asks,
+            resume=lambda conversation: _resume_plan(conversation, arguments, environ),
+        )
         return picker.run(arguments.query)
 
 

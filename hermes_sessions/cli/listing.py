@@ -64,12 +64,14 @@ def _reason_to_hide(conversation: Conversation) -> str | None:
     return "empty" if conversation.empty else None
 
 
-def sort(store: Store, conversations: Sequence[Conversation], key: str) -> Sequence[Conversation]:
-    """The conversations by one of `sorting.SORTS`. A catalogue is by activity already."""
-    if key == "active":
+def sort(
+    store: Store, conversations: Sequence[Conversation], key: str, reverse: bool = False
+) -> Sequence[Conversation]:
+    """The conversations by one of `sorting.SORTS`, or in reverse. A catalogue is by activity already."""
+    if key == "active" and not reverse:
         return conversations
     facts = store.sessions.facts(conversations) if key in sorting.SORTS_BY_FACTS else None
-    return sorting.arrange(conversations, key, facts)
+    return sorting.arrange(conversations, key, facts, reverse)
 
 
 def row(conversation: Conversation, overview: Overview, now: float | None) -> list[str | None]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_sessions.cli.picker import COMMANDS
 from tests.builders import HermesFile
 from tests.cli.conftest import Ended, Run, finish, start
 
@@ -72,7 +73,7 @@ def test_a_search_numbers_what_it_found(many: Path, answered: Answered) -> None:
     assert ended.out == "s-07\n"
     assert "user: question 7" in ended.err
     ended = answered("/nowhere", "1", words=("--pick",))
-    assert "Nothing matches 'nowhere'." in ended.err and ended.out == "s-49\n"
+    assert "Nothing matches “nowhere”." in ended.err and ended.out == "s-49\n"
 
 
 def test_a_query_on_the_command_line_is_the_first_search(many: Path, answered: Answered) -> None:
@@ -93,6 +94,72 @@ def test_reading_a_found_session_opens_at_the_hit(home: Path, answered: Answered
     ended = answered("/message 20", "v 1", "q")
     assert "message 20\n" in ended.out and "<──" in ended.out and "message 199\n" not in ended.out
     assert "hermes-sessions show long" in ended.err
+
+
+def test_reading_goes_on_and_back_and_says_where_it_ends(home: Path, answered: Answered) -> None:
+    with HermesFile(home / ".hermes" / "state.db") as file:
+        file.talk(file.session("long"), *(f"message {number}." for number in range(1, 101)))
+    ended = answered("n", "v 1 50", "b", "b", "n", "n", "n", "v 1 101", "q")
+    talk = [line for line in ended.err.splitlines() if "quit: " in line]
+    assert [line.partition("quit: ")[2] for line in talk] == [
+        "Nothing is being read; v N reads row N.",
+        "messages 30 to 69 of 100",
+        "messages 1 to 29 of 100",
+        "This is its beginning.",
+        "messages 30 to 69 of 100",
+        "messages 70 to 100 of 100",
+        "This is its end.",
+        "There is no message 101; it has 100.",
+        "",
+    ]
+    assert "── user" in ended.out and "message 50." in ended.out
+
+
+def test_the_questions_of_a_session_are_listed_with_their_numbers(home: Path, answered: Answered) -> None:
+    with HermesFile(home / ".hermes" / "state.db") as file:
+        file.talk(file.session("long"), "first\nquestion", "an answer", "second question", "another")
+    ended = answered("t 1", "q")
+    rows = [line.split("\t") for line in ended.out.splitlines() if "question" in line][-2:]
+    assert [(row[0], row[2]) for row in rows] == [("1", "first question"), ("3", "second question")]
+    assert "2 of 4 messages" in ended.err
+
+
+def test_rows_are_sorted_and_turned_round(many: Path, answered: Answered) -> None:
+    assert answered("s title", "1", words=("--pick",)).out == "s-00\n"
+    assert answered("s title", "s title", "1", words=("--pick",)).out == "s-09\n"
+    assert answered("s active", "1", words=("--pick",)).out == "s-00\n"
+    assert "'s shoe' is none of these. ? lists the commands." in answered("s shoe", "q").err
+
+
+def test_hidden_sessions_are_listed_when_they_are_asked_for(home: Path, answered: Answered) -> None:
+    with HermesFile(home / ".hermes" / "state.db") as file:
+        file.talk(file.session("shown"), "hello")
+        file.session("void")
+    ended = answered("a", "a", "q")
+    assert ended.err.count("1 of 2 sessions · 1 empty (a)") == 2 and "2 of 2 sessions" in ended.err
+
+
+def test_what_was_found_has_two_orders(many: Path, answered: Answered) -> None:
+    ended = answered("o", "/question 7", "o", "o", "q")
+    assert "That orders what was found; s KEY sorts the sessions." in ended.err
+    assert ended.err.count("newest first (o: the best)") == 2 and ended.err.count("the best first") == 1
+
+
+def test_how_to_go_on_is_said(many: Path, answered: Answered) -> None:
+    ended = answered("i 2", "q")
+    assert "s-48\n" in ended.out and "hermes --resume s-48" in ended.out
+
+
+def test_cost_is_summed_by_any_key(many: Path, answered: Answered) -> None:
+    ended = answered("c source", "c shoe", "q")
+    assert any(line.startswith("Source\t") or line.startswith("cli\t") for line in ended.out.splitlines())
+    assert "'c shoe' is none of these." in ended.err
+
+
+def test_all_commands_are_listed(many: Path, answered: Answered) -> None:
+    ended = answered("?", "q")
+    for keys, _ in COMMANDS:
+        assert any(line.startswith(f"{keys} ") for line in ended.out.splitlines())
 
 
 def test_cost_is_that_of_what_is_listed(many: Path, answered: Answered) -> None:
