@@ -117,6 +117,11 @@ class Conversation(NamedTuple):
         return next((session.title for session in reversed(self.sessions) if session.title), None)
 
     @property
+    def cwd(self) -> str | None:
+        """The directory that the newest session of the chain names that names one at all."""
+        return next((session.cwd for session in reversed(self.sessions) if session.cwd), None)
+
+    @property
     def archived(self) -> bool:
         """The tip decides: a live continuation of an archived root is still listed."""
         return self.sessions[-1].archived
@@ -172,6 +177,8 @@ class Overview(NamedTuple):
     tool_call_count: int
     tokens: Tokens
     cost: Money
+    git_branch: str | None = None
+    """The tip's."""
 
 
 class SessionFacts(NamedTuple):
@@ -304,12 +311,18 @@ class CostSummary(NamedTuple):
 
 
 class Check(NamedTuple):
-    """One thing the doctor looked at. `fix` is the command that helps, or empty."""
+    """One thing the doctor looked at."""
 
     name: str
     status: CheckStatus
     detail: str
+    """What it found, with numbers."""
     fix: str = ""
+    """The command that helps, to be typed into a shell; empty where none does."""
+    means: str = ""
+    """What it means for the person, and what to do where no command does it; empty where all is well."""
+    group: str = ""
+    """The heading it stands under."""
 
 
 class Diagnosis(NamedTuple):
@@ -321,6 +334,8 @@ class Diagnosis(NamedTuple):
     stored_version: int | None
     layout: str
     checks: tuple[Check, ...] = ()
+    stopped: Literal["", "busy", "interrupted"] = ""
+    """Why not all was looked at: the store stayed locked, or the person had enough."""
 
     @property
     def healthy(self) -> bool:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 STORE_NAME = "state.db"
 DEFAULT_PROFILE = "default"
 
+CONFIG_VARIABLE = "HERMES_SESSIONS_CONFIG"
+
 _PROFILES = "profiles"
 _PROFILE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RESERVED_NAMES = frozenset({"hermes", "test", "tmp", "root", "sudo"})
@@ -55,6 +57,16 @@ def state_directory() -> Path:
     from platformdirs import user_state_path
 
     return user_state_path("hermes-sessions", appauthor=False)
+
+
+def config_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the file that a person may have written settings into: the one that HERMES_SESSIONS_CONFIG names, else
+    `config.toml` in the platform's folder for them."""
+    if named := environ.get(CONFIG_VARIABLE, "").strip():
+        return _absolute(named)
+    from platformdirs import user_config_path
+
+    return user_config_path("hermes-sessions", appauthor=False) / "config.toml"
 
 
 def hermes_home(environ: Mapping[str, str] = os.environ, profile: str | None = None) -> Path:

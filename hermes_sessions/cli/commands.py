@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from hermes_sessions import __version__, errors
-from hermes_sessions.cli import cost_table, listing, records, repairing, transcript
+from hermes_sessions.cli import cost_table, doctor, listing, records, repairing, transcript
 from hermes_sessions.cli.exit_codes import ExitCode
-from hermes_sessions.cli.opening import is_missing, opened, other_profiles, store_path, what_else_there_is
-from hermes_sessions.cli.output import PROGRAM, Output, Style
+from hermes_sessions.cli.opening import opened, other_profiles, store_path
+from hermes_sessions.cli.output import PROGRAM, Output
 from hermes_sessions.cli.parser import FILTER_NAMES, build_parser
-from hermes_sessions.model import Catalog, CheckStatus
+from hermes_sessions.model import Catalog
 from hermes_sessions.services import wording
 from hermes_sessions.services.live import live_sessions
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from hermes_sessions.storage.query import SearchQuery
 
 Command = Callable[[Namespace, Output, Mapping[str, str]], int]
-
-STATUS_STYLES: Mapping[CheckStatus, Style] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 def run(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> int:
@@ -203,29 +201,6 @@ def _moment(words: str | None, now: float) -> float | None:
     return parse_moment(words, now)
 
 
-def _doctor(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
-    from hermes_sessions.storage.diagnosis import diagnose
-
-    path = store_path(arguments, environ)
-    if is_missing(path):
-        with what_else_there_is(arguments, environ):
-            raise errors.StoreMissing(f"There is no session store at {path}.")
-    diagnosis = diagnose(path, clock=time.time)
-    if output.as_json:
-        output.json(records.doctor_record(diagnosis))
-    else:
-        version = "none" if diagnosis.stored_version is None else str(diagnosis.stored_version)
-        output.line(f"Store: {output.safe(diagnosis.store)}")
-        output.line(f"SQLite {output.safe(diagnosis.sqlite)}, journal {output.safe(diagnosis.journal_mode or '?')}")
-        output.line(f"Stored version {version}, layout {output.safe(diagnosis.layout)}")
-        for check in diagnosis.checks:
-            status = output.paint(f"{check.status:<4}", STATUS_STYLES[check.status])
-            output.line(f"{status}  {output.safe(check.name)}: {output.safe(check.detail)}")
-            if check.fix:
-                output.line(f"      {output.safe(check.fix)}")
-    return ExitCode.OK if diagnosis.healthy else ExitCode.DAMAGED
-
-
 def _completion(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
     import shtab
 
@@ -238,7 +213,7 @@ COMMANDS: Mapping[str, Command] = {
     "search": _search,
     "show": _show,
     "cost": _cost,
-    "doctor": _doctor,
+    "doctor": doctor.doctor,
     "repair": repairing.repair,
     "completion": _completion,
 }

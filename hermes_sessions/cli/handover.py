@@ -18,15 +18,18 @@ from hermes_sessions.cli.exit_codes import ExitCode
 from hermes_sessions.cli.opening import opened, store_path, what_else_there_is
 from hermes_sessions.cli.output import PROGRAM, Output, command_line
 from hermes_sessions.model import BrowseResult, Conversation
-from hermes_sessions.paths import STORE_NAME, state_directory
+from hermes_sessions.paths import CONFIG_VARIABLE, STORE_NAME, config_file, state_directory
 
 if TYPE_CHECKING:
     from hermes_sessions.services.past_searches import PastSearches
     from hermes_sessions.services.resuming import ResumePlan
+    from hermes_sessions.services.state import State
 
 
 def browse(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> int:
     """Let a person find a session, in the full screen or in the numbered list, and do with it what they chose."""
+    if arguments.print_config:
+        return _print_config(arguments, output, environ)
     reason = gate.why_plain(environ, plain=arguments.plain, pick=arguments.pick)
     code = 0
     with _store_to_browse(arguments) as chosen:
@@ -100,7 +103,37 @@ def _browse_full_screen(arguments: Namespace, environ: Mapping[str, str]) -> tup
                 pick=arguments.pick,
                 directory=_here(),
                 past_searches=None if arguments.demo else _past_searches,
+                config=lambda: _config_file(arguments, environ),
+                state=None if arguments.demo else _state,
+                theme=arguments.theme,
+                mouse=not arguments.no_mouse,
             )
+
+
+def _config_file(arguments: Namespace, environ: Mapping[str, str]) -> tuple[Path, bool]:
+    """The file with the person's settings, and whether they named it, so that it ought to be there."""
+    if arguments.config is not None:
+        return Path(arguments.config).expanduser().absolute(), True
+    return config_file(environ), bool(environ.get(CONFIG_VARIABLE, "").strip())
+
+
+def _state() -> State:
+    from hermes_sessions.services.state import State
+
+    return State(state_directory() / "state.json")
+
+
+def _print_config(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
+    """The configuration in effect, and on standard error what is wrong with the file."""
+    from hermes_sessions.tui.preparing import print_config
+
+    path, named = _config_file(arguments, environ)
+    words, problems = print_config(path, _state(), named=named)
+    for line in words.split("\n")[:-1]:
+        output.line(line)
+    for problem in problems:
+        output.talk(problem)
+    return ExitCode.USAGE if problems else ExitCode.OK
 
 
 def _past_searches() -> PastSearches:

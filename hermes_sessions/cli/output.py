@@ -221,6 +221,11 @@ class Output:
         self.flush()
         self._say(f"{text.one_line(words)}\n")
 
+    def passing(self, words: str) -> None:
+        """A line on standard error that the next one replaces, for a person at a terminal; no words take it away."""
+        if _is_terminal(self._stderr) and not self.as_json and self._environ.get("TERM", "") not in ("", "dumb"):
+            self._say(f"\r\x1b[K{text.one_line(words)}")
+
     def prompt(self, words: str) -> None:
         """A question without a line break, on the terminal if the data goes to one, else on standard error."""
         if self.is_terminal:

@@ -195,6 +195,12 @@ def _add_browse(parser: Parser) -> None:
     parser.add_argument("--plain", action="store_true", help="the numbered list, without the full screen")
     parser.add_argument("--pick", action="store_true", help="print the chosen session's id instead of resuming it")
     parser.add_argument("--demo", action="store_true", help="browse a made-up history")
+    parser.add_argument("--theme", metavar="NAME", help="the colours of the full screen")
+    parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    parser.add_argument(
+        "--config", metavar="FILE", help="the settings of the full screen (default: $HERMES_SESSIONS_CONFIG)"
+    )
+    parser.add_argument("--print-config", action="store_true", help="print all settings and keys as such a file")
 
 
 def _add_list(parser: Parser) -> None:
@@ -249,6 +255,7 @@ def _add_cost(parser: Parser) -> None:
 
 
 def _add_doctor(parser: Parser) -> None:
+    parser.add_argument("--full", action="store_true", help="read a large store from end to end, however long it takes")
     _add_json(parser)
 
 

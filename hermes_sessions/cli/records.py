@@ -174,8 +174,16 @@ def doctor_record(diagnosis: Diagnosis) -> Record:
         "journal_mode": diagnosis.journal_mode,
         "stored_version": diagnosis.stored_version,
         "layout": diagnosis.layout,
+        "complete": not diagnosis.stopped,
         "checks": [
-            {"name": check.name, "status": check.status, "detail": check.detail, "fix": check.fix}
+            {
+                "name": check.name,
+                "group": check.group,
+                "status": check.status,
+                "detail": check.detail,
+                "means": check.means,
+                "fix": check.fix,
+            }
             for check in diagnosis.checks
         ],
     }

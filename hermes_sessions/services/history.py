@@ -69,6 +69,10 @@ class History:
         self._version: int | None = None
         self._recent = self._screen.submit(self._first_read)
 
+    def now(self) -> float:
+        """What the clock says."""
+        return self._clock()
+
     def ready(self) -> None:
         """Wait until the store is open and its newest part is read. For use before there is an event loop."""
         self._recent.result()
@@ -115,6 +119,17 @@ class History:
     async def outline(self, conversation: Conversation, rewound: bool = False) -> tuple[MessageStub, ...]:
         """The conversation's messages in order, without their text."""
         return await self._screen.call(lambda store: store.messages.outline(conversation, rewound=rewound))
+
+    async def origin(self, conversation: Conversation) -> Conversation | None:
+        """The conversation that this one was branched from; None if it was not, or if that is gone."""
+        source = conversation.branched_from
+        if source is None:
+            return None
+        return await self._screen.call(lambda store: store.sessions.family([source]).by_session.get(source))
+
+    async def undone(self, conversation: Conversation) -> int:
+        """How many messages of the conversation the person took back; an outline has them only when asked for."""
+        return await self._screen.call(lambda store: store.messages.undone(conversation))
 
     async def original(self, conversation: Conversation, message_id: int) -> int:
         """The message that the transcript shows for this one: what a compaction copied stands where it was said."""

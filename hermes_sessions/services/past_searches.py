@@ -1,15 +1,13 @@
 """What a person searched for before, newest last, kept in a file of our own for the next time.
 
-Losing it is no loss: a file that cannot be read is an empty one, and one that cannot be written stays as it is. It may
-hold what nobody else should read, so only its owner can.
+It may hold what nobody else should read, so only its owner can.
 """
 
 from __future__ import annotations
 
-import json
-import tempfile
-from contextlib import suppress
 from pathlib import Path
+
+from hermes_sessions.services.kept_json import read_json, write_json
 
 KEPT = 500
 LONGEST = 1_000
@@ -40,28 +38,10 @@ class PastSearches:
         self._write(self._texts)
 
     def _read(self) -> list[str]:
-        if self._path is None:
-            return []
-        try:
-            stored = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return []
+        stored = read_json(self._path) if self._path is not None else None
         texts = stored if isinstance(stored, list) else []
         return [text for text in texts if isinstance(text, str) and len(text) <= LONGEST][-KEPT:]
 
     def _write(self, texts: list[str]) -> None:
-        if self._path is None:
-            return
-        with suppress(OSError):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Its file is for its owner alone.
-            with tempfile.NamedTemporaryFile(
-                "w",
-                encoding="utf-8",
-                errors="replace",
-                dir=self._path.parent,
-                prefix=f".{self._path.name}.",
-                delete=False,
-            ) as aside:
-                json.dump(texts, aside, ensure_ascii=False, indent=0)
-            Path(aside.name).replace(self._path)
+        if self._path is not None:
+            write_json(self._path, texts)

@@ -15,9 +15,14 @@ SORTS_BY_FACTS: Mapping[str, Callable[[SessionFacts], float | None]] = {
 }
 """The sorts that need SessionFacts."""
 
-_SORTS_BY_CONVERSATION: Mapping[str, Callable[[Conversation], float | str | None]] = {
+SORTS_BY_TIME: Mapping[str, Callable[[Conversation], float | None]] = {
     "active": lambda conversation: conversation.last_active_at,
     "started": lambda conversation: conversation.started_at,
+}
+"""The sorts in which what belongs to a day stands together."""
+
+_SORTS_BY_CONVERSATION: Mapping[str, Callable[[Conversation], float | str | None]] = {
+    **SORTS_BY_TIME,
     "title": lambda conversation: (conversation.title or "").casefold() or None,
     "source": lambda conversation: conversation.tip.source.casefold(),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from pathlib import Path
 
 from hermes_sessions.model import Money
 
@@ -119,6 +120,12 @@ def zone(now: float) -> str:
     offset = f"UTC{sign}{hours:02}:{minutes:02}"
     # Zones without a name of their own are called "+03", and Windows has names in words: the offset says it all.
     return f"{parts.tm_zone} ({offset})" if parts.tm_zone.isascii() and parts.tm_zone.isalpha() else offset
+
+
+def homely(path: str) -> str:
+    """A path with the home directory as people write it: ~/src."""
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path == home or path.startswith(home.rstrip("/") + "/") else path
 
 
 def _pair(large: int, large_unit: str, small: int, small_unit: str) -> str:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from hermes_sessions.model import ToolCall
+from hermes_sessions.storage.image_header import picture_size
 from hermes_sessions.storage.values import SQLValue, as_text
 
 JSON_PREFIX = "\x00json:"
@@ -45,20 +46,39 @@ def _part_text(part: Any) -> str:
     if isinstance(part.get("content"), str):
         return str(part["content"])
     if isinstance(part.get("type"), str) and part["type"] != "text":
-        return f"[{part['type']}]"
+        return f"[{part['type']}{_attachment_detail(part)}]"
     return json.dumps(part, ensure_ascii=False)
 
 
 def _image_detail(part: dict[str, Any]) -> str:
     link = part.get("image_url")
     url = link.get("url") if isinstance(link, dict) else link
+    if isinstance(source := part.get("source"), dict) and isinstance(source.get("data"), str):
+        url = f"data:{source.get('media_type', 'image')};base64,{source['data']}"
     if not isinstance(url, str):
         return ""
     if not url.startswith("data:"):
         return f": {url}"
     kind, _, data = url[len("data:") :].partition(",")
-    # Base64 holds three bytes in four characters.
-    return f": {kind.split(';')[0]}, {len(data) * 3 // 4:,} bytes"
+    kind, *coding = kind.split(";")
+    size = picture_size(data) if "base64" in coding else None
+    sides = f"{size[0]}x{size[1]}, " if size else ""
+    return f": {kind}, {sides}{_bytes(data)}"
+
+
+def _attachment_detail(part: dict[str, Any]) -> str:
+    """The name, the format and the size of a part that is neither text nor picture, as far as they are there."""
+    body = part.get(str(part["type"]))
+    body = body if isinstance(body, dict) else part
+    names = [str(body[key]) for key in ("filename", "name", "format", "media_type") if isinstance(body.get(key), str)]
+    data = next((body[key] for key in ("data", "file_data") if isinstance(body.get(key), str)), None)
+    details = [*names[:1], *([_bytes(data.partition(",")[2] or data)] if data else [])]
+    return f": {', '.join(details)}" if details else ""
+
+
+def _bytes(data: str) -> str:
+    """How much base64 holds: three bytes in four characters."""
+    return f"{len(data) * 3 // 4 - data[-2:].count('='):,} bytes"
 
 
 def decode_tool_calls(value: SQLValue) -> tuple[ToolCall, ...]:

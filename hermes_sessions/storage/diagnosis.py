@@ -1,37 +1,37 @@
 """What the doctor finds: whether a file is a session store, whole, and free to go on.
 
 Looks only. The file is opened by nothing but SQLite: closing any other descriptor would drop the locks that this
-process holds on it. The search indexes are looked at in `index_health`.
+process holds on it. What is looked at is in `diagnosing`, one subject a file, and `index_health`; here is the order.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import stat
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from shlex import quote
 
 import apsw
 
-from hermes_sessions.errors import SessionsError, StoreBusy, StoreDamaged
+from hermes_sessions.errors import Interrupted, SessionsError, StoreBusy, StoreDamaged
 from hermes_sessions.model import Check, Diagnosis
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.index_health import REPAIR, index_checks, search_tables, source_of
-from hermes_sessions.storage.liveness import Liveness
+from hermes_sessions.storage.diagnosing import (
+    catalogue,
+    engines,
+    entries,
+    files,
+    locks,
+    log,
+    pages,
+    rows,
+    sizes,
+    triggers,
+)
+from hermes_sessions.storage.diagnosing.figures import counted
+from hermes_sessions.storage.diagnosing.header import header_check
+from hermes_sessions.storage.diagnosing.visit import Show, Visit
+from hermes_sessions.storage.index_health import index_checks, repair_command, search_tables, source_of
 from hermes_sessions.storage.values import as_float, as_int, as_text
-
-MIB = 1 << 20
-
-LARGEST_WHOLE = 64 * MIB
-"""Bytes up to which a file is read from end to end."""
-
-LARGE_WAL = 64 * MIB
-LITTLE_SPACE = 256 * MIB
 
 FEATURES = (
     ("messages", "display_order", "after 0.19"),
@@ -44,79 +44,142 @@ FEATURES = (
 )
 """Tables and columns that a release of Hermes brought, newest first."""
 
+Found = Check | None | Iterable[Check]
 
-_INDEX = re.compile(r"\bmessages_fts\w*")
 
-
-def diagnose(path: str | os.PathLike[str], *, clock: Callable[[], float]) -> Diagnosis:
+def diagnose(
+    path: str | os.PathLike[str],
+    *,
+    clock: Callable[[], float],
+    full: bool = False,
+    show: Show = lambda what, share: None,
+    asked: engines.Asked = engines.hermes_sqlite,
+) -> Diagnosis:
     """Look at a store, changing nothing, also beside live writers.
 
-    What cannot be looked at is a failed check, not an error. Raises only StoreBusy: a store that stays locked can be
-    called neither whole nor damaged.
+    `full` reads a large store from end to end, however long that takes; `show` is told how far it is; `asked` knows
+    the SQLite of Hermes. Never raises: what cannot be looked at is a failed check, and `stopped` says why not all was
+    looked at: Ctrl+C is one of the reasons.
     """
-    path = Path(path)
-    found = Diagnosis(str(path), apsw.sqlite_lib_version(), None, None, "unknown", tuple(_file_checks(path)))
-    if found.checks[0].status != "ok":
-        return found
+    visit = Visit(Path(path), clock, full=full, show=show)
+    found = Diagnosis(str(path), apsw.sqlite_lib_version(), None, None, "unknown")
+    checks: list[Check] = []
     try:
-        with closing(Database(path)) as database:
-            found = _described(database, found)
+        file = files.kind_check(visit)
+        checks.append(file._replace(group="File"))
+        if file.status != "ok":
+            return found._replace(checks=tuple(checks))
+        checks += (check._replace(group="File") for check in _answered(visit, "header", lambda: header_check(visit)))
+        try:
+            with visit.opened() as database:
+                found = _described(database, found)
+            for group, name, question in _inside(visit):
+                checks += (check._replace(group=group) for check in _answered(visit, name, question))
+        except StoreBusy as error:
+            checks.append(Check("opens", "fail", error.message, "", f"It may be whole. {error.hint}", "File"))
+            found = found._replace(stopped="busy")
+        except SessionsError as error:
+            if checks[-1].status != "fail":
+                checks.append(_failed(visit, "opens", error)._replace(group="File"))
+        for group, name, question in _outside(visit, asked):
+            checks += (check._replace(group=group) for check in _answered(visit, name, question))
+    except KeyboardInterrupt:
+        found = found._replace(stopped="interrupted")
+    return found._replace(checks=tuple(sorted(checks, key=lambda check: GROUPS.index(check.group))))
+
+
+GROUPS = ("File", "Layout", "Messages", "Search", "Use", "Programs")
+"""The headings, in the order they are shown in."""
+
+
+def _inside(visit: Visit) -> Iterator[tuple[str, str, Callable[[], Found]]]:
+    """What is asked of a store that opens: the heading, what a question that cannot be answered is called, and it."""
+
+    def asking(question: Callable[[Visit, Database], Found]) -> Callable[[], Found]:
+        def ask() -> Found:
+            with visit.opened() as database:
+                found = question(visit, database)
+                return found if found is None or isinstance(found, Check) else tuple(found)
+
+        return ask
+
+    yield "Layout", "catalogue", asking(catalogue.catalogue_check)
+    yield "Use", "journal", asking(log.journal_check)
+    yield "Layout", "pages", asking(pages.page_checks)
+    with visit.opened() as database:
+        missing = {"sessions", "messages"} - database.tables.keys()
+    if missing:
+        yield "Layout", "tables", lambda: _missing(missing)
+    else:
+        yield "Layout", "tables", asking(_count)
+        yield "Layout", "layout", asking(catalogue.layout_check)
+    yield "Layout", "sizes", asking(sizes.size_check)
+    if missing:
+        return
+    yield "Messages", "messages", asking(rows.owner_check)
+    yield "Messages", "parents", asking(rows.parent_check)
+    yield "Messages", "titles", asking(rows.title_check)
+    yield "Messages", "counters", asking(rows.counter_check)
+    yield "Messages", "references", asking(rows.reference_check)
+    yield "Search", "triggers", asking(triggers.trigger_check)
+    yield "Search", "search", lambda: _index_checks(visit)
+    if visit.whole:
+        yield "Search", "entries", asking(entries.entry_check)
+    yield "Use", "in use", asking(locks.use_check)
+    yield "Use", "locks", asking(locks.lock_check)
+
+
+def _index_checks(visit: Visit) -> Iterator[Check]:
+    for check in index_checks(visit.path, visit.disputed, whole=visit.whole, opened=visit.opened):
+        if visit.broken and check.status == "fail" and check.name not in visit.disputed:
+            yield _unknown(check.name)
+        else:
+            yield check
+
+
+def _outside(visit: Visit, asked: engines.Asked) -> Iterator[tuple[str, str, Callable[[], Found]]]:
+    """What is asked of what lies around a store, whether it opens or not."""
+    yield "File", "permissions", lambda: files.permission_checks(visit)
+    yield "File", "disk", lambda: files.space_check(visit)
+    yield "File", "leftovers", lambda: files.leftover_check(visit)
+    yield "Use", "wal", lambda: log.log_check(visit)
+    yield "Use", "open in", lambda: log.holder_check(visit)
+    yield "Use", "leases", lambda: locks.registry_check(visit)
+    yield "Use", "repair", lambda: locks.repair_check(visit)
+    yield "Programs", "sqlite", engines.own_check
+    yield "Programs", "hermes sqlite", lambda: engines.hermes_check(visit, asked)
+
+
+def _answered(visit: Visit, name: str, question: Callable[[], Found]) -> Iterator[Check]:
+    """The answers to a question; that it could not be answered is one, too. Raises StoreBusy."""
+    visit.begin(name)
+    try:
+        found = question()
+        if isinstance(found, Check):
+            yield found
+        elif found is not None:
+            yield from found
     except StoreBusy:
         raise
+    except Interrupted:
+        yield Check(name, "ok", "not finished: it takes longer than a moment; `--full` goes on to the end")
     except SessionsError as error:
-        return found._replace(checks=(*found.checks, _failed("opens", error)))
-    later = (_store_checks(path, clock()), _page_checks(path), _disk_checks(path))
-    return found._replace(checks=(*found.checks, *chain.from_iterable(later)))
-
-
-def _failed(name: str, error: SessionsError) -> Check:
-    return Check(name, "fail", error.message, REPAIR if isinstance(error, StoreDamaged) else error.hint)
-
-
-def _file_checks(path: Path) -> Iterator[Check]:
-    """What `stat` tells."""
-    try:
-        status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        yield Check("file", "fail", "There is no such file.", "Name the right one with --db or --home.")
-        return
+        yield _failed(visit, name, error)
     except OSError as error:
-        yield Check("file", "fail", f"It cannot be looked at: {error.strerror}.", "Check who owns the directory.")
-        return
-    if not stat.S_ISREG(status.st_mode):
-        what = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
-        yield Check("file", "fail", f"It is {what}.", "Name the file itself, usually state.db, with --db.")
-        return
-    if status.st_size == 0 and _size(path, "-wal") == 0:
-        detail = "It is empty: nothing was written to it yet."
-        yield Check("file", "warn", detail, "If Hermes has used it before, put a backup in its place.")
-        return
-    yield Check("file", "ok", f"{status.st_size:,} bytes.")
-    if os.name != "posix":
-        return
-    mode = stat.S_IMODE(status.st_mode)
-    if mode & 0o077:
-        yield Check(
-            "permissions", "warn", f"Other users may use it (mode {mode:03o}).", f"chmod go= {quote(str(path))}"
-        )
-    else:
-        yield Check("permissions", "ok", f"No other user may use it (mode {mode:03o}).")
-    yield from _owner_checks(path, status.st_uid)
+        yield Check(name, "warn", f"It cannot be found out: {error.strerror or error}.", "", "Nothing follows from it.")
 
 
-def _owner_checks(path: Path, owner: int) -> Iterator[Check]:
-    """The side files, which a process of another user may have left: then the owner cannot write any more."""
-    foreign = []
-    for suffix in ("-wal", "-shm"):
-        try:
-            if Path(f"{path}{suffix}").stat().st_uid != owner:
-                foreign.append(f"{path.name}{suffix}")
-        except OSError:
-            continue
-    if foreign:
-        detail = f"{' and '.join(foreign)} belong to another user than {path.name}."
-        fix = f"Close every Hermes, then let its owner have them: sudo chown --reference={quote(str(path))} …"
-        yield Check("owner", "warn", detail, fix)
+def _unknown(name: str) -> Check:
+    return Check(name, "warn", "Not known, since it needs what is damaged.", "", "Look again after the repair.")
+
+
+def _failed(visit: Visit, name: str, error: SessionsError) -> Check:
+    if isinstance(error, StoreDamaged) and visit.broken:
+        return _unknown(name)
+    if isinstance(error, StoreDamaged) and visit.size():
+        means = "Sessions cannot be read, or not all of them. Nothing was changed; the repair keeps the file as it is."
+        return Check(name, "fail", error.message, repair_command(visit.path), means)
+    return Check(name, "fail", error.message, "", error.hint)
 
 
 def _described(database: Database, found: Diagnosis) -> Diagnosis:
@@ -144,83 +207,13 @@ def _layout(database: Database) -> str:
     return f"Hermes {release}, search index {text}{trigram}"
 
 
-def _store_checks(path: Path, now: float) -> Iterator[Check]:
-    """What SQLite and the tables say."""
-    with closing(Database(path)) as database:
-        yield Check("opens", "ok", f"SQLite {apsw.sqlite_lib_version()} reads it.")
-        # A reader skips broken entries of the catalogue under this flag only (see `database`).
-        skips = database.value("PRAGMA writable_schema") == 1
-        for notice in database.notices:
-            yield Check("opened", "fail" if skips else "warn", notice, REPAIR if skips else "")
-        mode = as_text(database.value("PRAGMA journal_mode"))
-        if mode == "wal":
-            yield Check("journal", "ok", "Write-ahead log: readers and the writer do not wait for each other.")
-        else:
-            detail = f"The file is in {mode} mode: readers and the writer wait for each other."
-            yield Check(
-                "journal", "warn", detail, "On a local disk, Hermes uses a write-ahead log (WAL) for a new file."
-            )
-        missing = {"sessions", "messages"} - database.tables.keys()
-        if missing:
-            yield Check(
-                "tables", "fail", f"Missing: {', '.join(sorted(missing))}.", "Name the file that Hermes writes."
-            )
-            return
-        try:
-            sessions, messages = (
-                as_int(database.value(f"SELECT count(*) FROM {table}")) for table in ("sessions", "messages")
-            )
-            yield Check("tables", "ok", f"{sessions:,} sessions, {messages:,} messages.")
-            if live := len(Liveness(database).live_sessions(now)):
-                yield Check("in use", "ok", f"Sessions in use right now: {live}.")
-        except StoreDamaged as error:
-            yield _failed("tables", error)
+def _missing(tables: Collection[str]) -> Check:
+    means = (
+        "It is a database of something else, or a history that lost them. Name the file that Hermes writes with --db."
+    )
+    return Check("tables", "fail", f"Missing: {', '.join(sorted(tables))}.", "", means)
 
 
-def _page_checks(path: Path) -> Iterator[Check]:
-    """What reading the file shows: all of a small one, samples of a large one."""
-    whole = _size(path) <= LARGEST_WHOLE
-    disputed: set[str] = set()
-    if not whole:
-        yield Check("pages", "ok", f"Not read from end to end: it is larger than {LARGEST_WHOLE // MIB} MiB.")
-    try:
-        if whole:
-            with closing(Database(path)) as database:
-                complaints = [as_text(line) or "" for (line,) in database.rows("PRAGMA main.quick_check(100)")]
-            disputed = {name for line in complaints for name in _INDEX.findall(line)}
-            faults = [line for line in complaints if line != "ok" and not _INDEX.search(line)]
-            if faults:
-                yield Check("pages", "fail", f"Damaged: {faults[0]} ({len(faults)} such).", REPAIR)
-            else:
-                yield Check("pages", "ok", "Read from end to end.")
-        yield from index_checks(path, disputed, whole=whole)
-    except StoreDamaged as error:
-        yield _failed("pages", error)
-
-
-def _disk_checks(path: Path) -> Iterator[Check]:
-    wal = _size(path, "-wal")
-    if wal > LARGE_WAL:
-        detail = f"The write-ahead log has grown to {wal:,} bytes, which slows every reading down."
-        yield Check(
-            "wal", "warn", detail, "Close every Hermes: the last one merges it. Never delete it: it holds messages."
-        )
-    else:
-        yield Check("wal", "ok", f"The write-ahead log has {wal:,} bytes.")
-    try:
-        free = shutil.disk_usage(path.parent).free
-    except OSError:
-        return
-    if free < LITTLE_SPACE:
-        yield Check(
-            "disk", "warn", f"Only {free:,} bytes are free.", "Make room: a full disk stops Hermes from saving."
-        )
-    else:
-        yield Check("disk", "ok", f"{free:,} bytes are free.")
-
-
-def _size(path: Path, suffix: str = "") -> int:
-    try:
-        return Path(f"{path}{suffix}").stat().st_size
-    except OSError:
-        return 0
+def _count(visit: Visit, database: Database) -> Check:
+    sessions, messages = (as_int(database.value(f"SELECT count(*) FROM {table}")) for table in ("sessions", "messages"))
+    return Check("tables", "ok", f"{counted(sessions, 'session')}, {counted(messages, 'message')}")

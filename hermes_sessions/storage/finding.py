@@ -8,7 +8,7 @@ same conditions hold on every way, and each message is found once.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from typing import NamedTuple
 
 from hermes_sessions.errors import Interrupted, StoreDamaged
@@ -25,6 +25,7 @@ from hermes_sessions.storage.routing import (
     is_common,
     readable_condition,
     trigram_match,
+    without_prefixes,
     words_match,
 )
 from hermes_sessions.storage.texts import MessageText, texts_of
@@ -59,10 +60,15 @@ PARTS_AT_ONCE = 16
 VOCABULARY_LIMIT = 1_000
 """Trigrams tried for one or two characters."""
 
+FEW = 200
+"""Hits that are known to be all after one look through an index, which is faster forwards than backwards."""
+
 LAST_ROWID = 2**63 - 1
 FOUND = "m.id, m.session_id, m.role, m.timestamp"
 
 UNRANKED = "Too common to be ranked: newest first."
+
+NOT_AS_WORDS = "No message has this as whole words: looking inside of words."
 
 
 class Page(NamedTuple):
@@ -125,7 +131,8 @@ class Finder:
                 notice = page.notice
                 yield page
             for page in self._by_indexes(enough):
-                yield page._replace(notice=page.notice or notice)
+                told = notice if page.notice == NOT_AS_WORDS else ""
+                yield page._replace(notice=told or page.notice or notice)
         except StoreDamaged:
             yield from self._reading(message_ids(self._database), DAMAGED)
             self.exhausted = True
@@ -134,6 +141,11 @@ class Finder:
 
     def _by_indexes(self, enough: Callable[[], bool]) -> Iterator[Page]:
         coverage, query = self._coverage, self._query
+        # What stands in a text in other accents or in JSON comes behind what is there as it was typed.
+        words_last = any(term.route == "literal" and not term.text.isascii() for term in query.words)
+        told = False
+        if not words_last and coverage.words and query.clauses:
+            told = yield from self._whole_words()
         everything = message_ids(self._database)
         if coverage.missing or not query.clauses:
             yield from self._reading(everything, coverage.notice)
@@ -148,12 +160,13 @@ class Finder:
                 yield from self._reading(everything)
                 self.exhausted = True
                 return
-        # What stands in a text in other accents or in JSON comes behind what is there as it was typed.
-        words_last = any(term.route == "literal" and not term.text.isascii() for term in query.words)
         if not words_last:
-            yield from self._words()
+            if not told:
+                yield from self._words()
             if enough():
                 return
+            if not self._seen:
+                yield Page([], NOT_AS_WORDS)
         unread = coverage.unread
         if coverage.trigram:
             inner = self._with_inner_words()
@@ -173,6 +186,17 @@ class Finder:
         yield Page([])
         self.exhausted = True
 
+    def _whole_words(self) -> Generator[Page, None, bool]:
+        """What holds the words as typed, if that is little. Return whether the index of words can tell no more."""
+        match, checked = words_match(without_prefixes(self._query))
+        few = self._few(WORDS, match) if match else None
+        if few is None:
+            return False
+        if not few:
+            yield Page([], NOT_AS_WORDS)
+        yield from self._these(few, checked=checked, word_starts=True)
+        return match == words_match(self._query)[0]
+
     def _words(self) -> Iterator[Page]:
         match, checked = words_match(self._query)
         if match and self._coverage.words:
@@ -185,6 +209,9 @@ class Finder:
         self, table: str, match: str, *, checked: bool, word_starts: bool = False, merged: bool = False
     ) -> Iterator[Page]:
         """Pages from an index. One that is `merged` from many entries does much work for each page: it gives one."""
+        if table == TRIGRAM and match.isascii() and not merged and (few := self._few(table, match)) is not None:
+            yield from self._these(few, checked=checked, word_starts=word_starts)
+            return
         below = LAST_ROWID
         size, following = (MERGED, MERGED) if merged else (FIRST_PAGE, PAGE)
         while below:
@@ -197,6 +224,21 @@ class Finder:
                     yield Page(self._unseen(rows[start : start + PAGE]))
             below = as_int(rows[-1][0]) if len(rows) == size else 0
             size = following
+
+    def _few(self, table: str, match: str) -> list[int] | None:
+        """Ids of all messages that match, newest first; None when they are not few."""
+        self._check()
+        rows = self._database.rows(f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT {FEW + 1}", (match,))
+        return None if len(rows) > FEW else sorted((as_int(id) for (id,) in rows), reverse=True)
+
+    def _these(self, ids: Sequence[int], *, checked: bool, word_starts: bool) -> Iterator[Page]:
+        """Pages of those of these messages that fit."""
+        for some in (ids[:FIRST_PAGE], ids[FIRST_PAGE:]):
+            rows = self._rows_of(some) if some else []
+            if checked:
+                yield from self._in_steps(rows, word_starts=word_starts)
+            elif rows:
+                yield Page(self._unseen(rows))
 
     def _with_inner_words(self) -> list[Row] | None:
         """All messages that hold the inner words of long phrases; None without such words, or when too many do."""
@@ -242,6 +284,16 @@ class Finder:
             WHERE {table} MATCH ? AND {table}.rowid < ? AND {self._where} ORDER BY {table}.rowid DESC LIMIT ?
             """,
             (match, below, *self._values, limit),
+        )
+
+    def _rows_of(self, ids: Sequence[int]) -> list[Row]:
+        self._check()
+        return self._database.rows(
+            f"""
+            SELECT {FOUND} FROM json_each(?) want CROSS JOIN messages m ON m.id = want.value
+            WHERE {self._where} ORDER BY m.id DESC
+            """,
+            (json.dumps(ids), *self._values),
         )
 
     def _rows_between(self, above: int, below: int, limit: int) -> list[Row]:

@@ -73,7 +73,7 @@ class Groups:
     ) -> None:
         self._by_session = catalog.by_session
         self._titles = titles
-        self._next_title = next(titles, None)
+        self._next_title: TitleHit | None = None
         self._words = words
         self._allowed = allowed
         self._limit = limit
@@ -136,11 +136,13 @@ class Groups:
         return group
 
     def _add_titles(self, since: float | None) -> None:
-        while (following := self._next_title) is not None:
+        # Asked for no sooner: to look through the titles of a large store takes longer than most first hits.
+        while (following := self._next_title or next(self._titles, None)) is not None:
             conversation, session_id, title = following
             if since is not None and (conversation.last_active_at or 0.0) < since:
+                self._next_title = following
                 break
-            self._next_title = next(self._titles, None)
+            self._next_title = None
             group = self._group(conversation)
             if group is not None:
                 group.count += 1

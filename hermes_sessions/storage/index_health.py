@@ -1,32 +1,34 @@
 """Whether the search indexes answer: by counting what is in them, and by searching for what must be found.
 
-FTS5's own 'integrity-check' command is a write, and not run on a file that is only read. SQLite's `quick_check` asks
-the indexes too, but releases of SQLite differ about what a trigram index holds of a text with a NUL in it, as
-Hermes stores messages with images: an index that an older one filled is then called malformed, and is not.
+FTS5's own 'integrity-check' command is a write, and not run on a file that is only read. SQLite's `integrity_check`
+asks the indexes too, but releases of SQLite differ about what a trigram index holds of a text with a NUL in it, as
+Hermes stores messages with images: an index that an older one filled is then called malformed, and is not. So what
+they say is only a reason to look closer.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
+from shlex import quote
 
-from hermes_sessions.errors import SessionsError, StoreBusy
+from hermes_sessions.errors import Interrupted, SessionsError, StoreBusy
 from hermes_sessions.model import Check
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.values import as_int, as_text
-
-REPAIR = (
-    "Keep a copy of the file with its -wal and -shm. Then, while no Hermes runs, try `hermes sessions repair` (Hermes"
-    " 0.17 and later), or put a backup in its place."
-)
 
 SAMPLE_ROWS = 200
 SAMPLE_WORDS = 20
 SAMPLE_CHARACTERS = 2_000
 """Newest rows that words are taken from, how many words, and from how far into a text: newer layouts cut long ones."""
+
+TERMS = 20_000
+"""Words of an index that are counted in one go, so that none takes long."""
+
+UNFOUND = "A search does not find all that was said. Sessions and messages are not affected."
 
 MARK = "hermes_sessions_index"
 """Key in `state_meta` under which a store of ours says which of its indexes are behind (see `writing.index`)."""
@@ -37,7 +39,6 @@ _NAME = re.compile(r"messages_fts\w*", re.ASCII)
 _FTS5 = re.compile(r"\bUSING\s+fts5\s*\(", re.IGNORECASE)
 _TOKENIZER = re.compile(r"\btokenize\s*=\s*['\"]*\s*(\w+)", re.IGNORECASE)
 _SOURCE = re.compile(r"\bcontent\s*=\s*['\"]?(\w+)", re.IGNORECASE)
-_EVENT = re.compile(r"\b(INSERT|DELETE|UPDATE)\b.*?\bON\b", re.IGNORECASE | re.DOTALL)
 _WORD = re.compile(r"(?<![^\s(])[A-Za-z]{4,20}(?![^\s.,;:!?)])", re.ASCII)
 
 
@@ -64,88 +65,116 @@ def source_of(sql: str) -> str | None:
     return source[1] if source else None
 
 
-def index_checks(path: Path, disputed: Collection[str], *, whole: bool) -> Iterator[Check]:
-    """A check of each search index, and one of the triggers that fill them.
+def can_be_read(sql: str) -> bool:
+    """Whether SQLite itself brings the tokenizer that a search index was made with."""
+    tokenizer = _TOKENIZER.search(sql)
+    return tokenizer is None or tokenizer[1] in BUILT_IN_TOKENIZERS
 
-    `whole` reads each index from end to end; `disputed` names those that `quick_check` complained of. Each has a
-    connection of its own, since one that knows an index from before another program wrote to it may see damage
-    where there is none. Raises StoreBusy.
+
+def repair_command(path: Path) -> str:
+    """What to type to have a store repaired."""
+    return f"hermes-sessions repair --db {quote(str(path))}"
+
+
+def index_checks(
+    path: Path,
+    disputed: Collection[str],
+    *,
+    whole: bool,
+    opened: Callable[[], AbstractContextManager[Database]] | None = None,
+) -> Iterator[Check]:
+    """A check of each search index.
+
+    `whole` reads each index from end to end; `disputed` names those that SQLite complained of; `opened` opens the
+    store. Each index has a connection of its own, since one that knows an index from before another program wrote to
+    it may see damage where there is none. Raises StoreBusy, and Interrupted.
     """
-    with closing(Database(path)) as database:
+    opened = opened or (lambda: closing(Database(path)))
+    with opened() as database:
         tables = search_tables(database)
         if "messages" not in database.tables:
             return
         if not tables:
-            yield Check("search", "warn", "There is no search index: a search reads every message.")
+            means = "A search works, but reads every message. Hermes makes an index when it starts."
+            yield Check("search", "warn", "There is no search index.", "", means)
             return
-        yield _trigger_check(database, tables)
         stale = stale_tables(database)
     for name, sql in tables.items():
         if name in stale:
-            yield Check(name, "warn", "It is behind: a search reads the messages until the store's owner opens it.")
+            means = "A search reads the messages themselves, until the program that owns the store opens it again."
+            yield Check(name, "warn", "The index is behind what was said.", "", means)
             continue
         try:
-            with closing(Database(path)) as database:
-                yield _index_check(database, name, sql, whole=whole, disputed=name in disputed)
-        except StoreBusy:
+            with opened() as database:
+                yield _index_check(database, path, name, sql, whole=whole, disputed=name in disputed)
+        except (StoreBusy, Interrupted):
             raise
         except SessionsError as error:
-            yield Check(name, "fail", f"The index cannot be read: {error.message}", REPAIR)
+            detail = f"The index cannot be read: {error.__cause__ or error.message}."
+            yield Check(name, "fail", detail, repair_command(path), UNFOUND)
 
 
-def _trigger_check(database: Database, tables: Collection[str]) -> Check:
-    triggers = database.rows("SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'messages'")
-    filled: dict[str, set[str]] = {name: set() for name in tables}
-    for (sql,) in triggers:
-        text = as_text(sql) or ""
-        event = _EVENT.search(text)
-        for name in set(_NAME.findall(text)) & filled.keys():
-            if event:
-                filled[name].add(event[1].upper())
-    missing = [
-        f"{event} for {name}"
-        for name, events in filled.items()
-        for event in ("INSERT", "DELETE", "UPDATE")
-        if event not in events
-    ]
-    if missing:
-        return Check("triggers", "warn", f"Missing: {', '.join(missing)}. New messages may not be found.", REPAIR)
-    return Check("triggers", "ok", "Every change of a message reaches the search indexes.")
-
-
-def _index_check(database: Database, name: str, sql: str, *, whole: bool, disputed: bool) -> Check:
-    tokenizer = _TOKENIZER.search(sql)
-    if tokenizer and tokenizer[1] not in BUILT_IN_TOKENIZERS:
-        return Check(name, "ok", f"Not checked: only Hermes has its tokenizer, {tokenizer[1]}.")
+def _index_check(database: Database, path: Path, name: str, sql: str, *, whole: bool, disputed: bool) -> Check:
+    if not can_be_read(sql):
+        return Check(name, "ok", f"not checked: only Hermes has its tokenizer, {_tokenizer(sql)}")
+    repair = repair_command(path)
     details = []
     if whole:
         entries, expected = _count(database, name)
-        if entries != expected:
-            return Check(name, "fail", f"The index is damaged: it has {entries:,} of {expected:,} entries.", REPAIR)
-        releases_differ = tokenizer is not None and tokenizer[1] == "trigram" and _holds_nul(database, name, sql)
-        if disputed and not releases_differ:
-            return Check(name, "fail", "The index is damaged: it does not fit the text that it was made from.", REPAIR)
-        details.append(f"all {entries:,} entries are there")
+        if expected is None:
+            details.append(f"{entries:,} entries read, while others wrote to it")
+        elif entries != expected:
+            detail = f"The index is damaged: it has {entries:,} of {expected:,} entries."
+            return Check(name, "fail", detail, repair, UNFOUND)
+        else:
+            details.append(f"all {entries:,} entries are there")
+    if disputed and not (_tokenizer(sql) == "trigram" and _holds_nul(database, name, sql)):
+        detail = "The index is damaged: it does not fit the text that it was made from."
+        return Check(name, "fail", detail, repair, UNFOUND)
     lost, tried, pending = _search(database, name, source_of(sql))
     if lost:
-        return Check(name, "warn", f"{lost} of {tried} of the newest messages are not found by their words.", REPAIR)
-    details.append(f"{tried} of {tried} words of the newest messages are found")
+        return Check(
+            name, "warn", f"{lost} of {tried} of the newest messages are not found by their words.", "", UNFOUND
+        )
+    details.append(f"{tried} of {tried} words found")
     if pending:
-        details.append(f"{pending:,} older messages are still to be indexed by Hermes")
-        return Check(name, "warn", _sentence(details))
-    return Check(name, "ok", _sentence(details))
+        detail = f"{pending:,} older messages are still to be indexed by Hermes."
+        return Check(name, "warn", detail, "", "Hermes goes on with it when it runs; until then it does not find them.")
+    return Check(name, "ok", "; ".join(details))
 
 
-def _count(database: Database, name: str) -> tuple[int, int]:
-    """How many entries the index holds, counted, and by its own record. Reads the whole index."""
+def _tokenizer(sql: str) -> str:
+    tokenizer = _TOKENIZER.search(sql)
+    return tokenizer[1] if tokenizer else "unicode61"
+
+
+def _count(database: Database, name: str) -> tuple[int, int | None]:
+    """How many entries the index holds, counted, and by its own record: None when it was written to meanwhile.
+
+    Reads the whole index, in steps.
+    """
     # A vocabulary lives in the connection's own memory; the file stays read-only.
     database.execute("PRAGMA query_only = OFF")
     database.execute(f"CREATE VIRTUAL TABLE temp.index_terms USING fts5vocab(main, {name}, row)")
     database.execute("PRAGMA query_only = ON")
-    counted = f"SELECT (SELECT sum(cnt) FROM temp.index_terms), (SELECT block FROM {name}_data WHERE id = 1)"
-    entries, record = database.row(counted) or (0, b"")
+    before = database.data_version()
+    record = database.value(f"SELECT block FROM {name}_data WHERE id = 1")
+    step = (
+        "SELECT CAST(max(term) AS BLOB), sum(cnt), count(*) FROM"
+        " (SELECT term, cnt FROM temp.index_terms WHERE term > CAST(? AS TEXT) ORDER BY term LIMIT ?)"
+    )
+    entries, last, terms = 0, b"", TERMS
+    while terms == TERMS:
+        newest, count, found = database.row(step, (last, TERMS)) or (b"", 0, 0)
+        terms = as_int(found)
+        entries += as_int(count)
+        if terms and (not isinstance(newest, bytes) or newest <= last):
+            return entries, -1  # the words are out of order
+        last = newest if isinstance(newest, bytes) else b""
+    if database.data_version() != before:
+        return entries, None
     # The record of averages: the number of rows, then the number of tokens in each column.
-    return as_int(entries), sum(_varints(record if isinstance(record, bytes) else b"")[1:])
+    return entries, sum(_varints(record if isinstance(record, bytes) else b"")[1:])
 
 
 def _holds_nul(database: Database, name: str, sql: str) -> bool:
@@ -204,8 +233,3 @@ def _progress(database: Database) -> tuple[int, int]:
     rows = database.rows("SELECT key, value FROM state_meta WHERE key LIKE 'fts_rebuild_%'")
     values = {as_text(key): as_int(value) for key, value in rows}
     return values.get("fts_rebuild_progress", 0), values.get("fts_rebuild_high_water", 0)
-
-
-def _sentence(details: list[str]) -> str:
-    text = "; ".join(details)
-    return f"{text[:1].upper()}{text[1:]}."

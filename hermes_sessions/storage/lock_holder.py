@@ -15,6 +15,9 @@ from pathlib import Path
 WAL_LOCK_BYTES = (range(120, 121), range(122, 123))
 """In the -shm: the write lock, and the one of a recovery (https://sqlite.org/walformat.html#wal_locks)."""
 
+WAL_READ_BYTES = (range(123, 128),)
+"""In the -shm: the locks of readers. As long as one is held, what was written since stays in the log."""
+
 ROLLBACK_LOCK_BYTES = (range(0x4000_0000, 0x4000_0200),)
 """In the database itself: pending, reserved and shared (https://sqlite.org/fileformat2.html#the_lock_byte_page)."""
 
@@ -25,8 +28,17 @@ def lock_holder(path: Path, clock: Callable[[], float] = time.time) -> str | Non
     """
     with suppress(OSError, ValueError):
         for pid in _holders(Path(os.path.realpath(path))):
-            return f"process {pid}, this program itself" if pid == os.getpid() else _described(pid, clock())
+            return f"process {pid}, this program itself" if pid == os.getpid() else described(pid, clock())
     return None
+
+
+def log_readers(path: Path) -> frozenset[int]:
+    """Other processes that are just reading from the database at `path`, which keeps its log from being emptied."""
+    with suppress(OSError, ValueError):
+        locks = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+        found = _locked(locks, Path(f"{os.path.realpath(path)}-shm"), WAL_READ_BYTES, {"READ", "WRITE"})
+        return frozenset(found) - {os.getpid()}
+    return frozenset()
 
 
 def _holders(path: Path) -> Iterator[int]:
@@ -70,7 +82,8 @@ def _has_open(pid: int, status: os.stat_result) -> bool:
     return False
 
 
-def _described(pid: int, now: float) -> str:
+def described(pid: int, now: float) -> str:
+    """Words for a process, such as "hermes (process 4711, running for 3 h)"."""
     import psutil
 
     try:

@@ -34,6 +34,18 @@ class MessageTable:
         """
         return tuple(entry.stub for entry in self._transcript(conversation, rewound, {}))
 
+    def undone(self, conversation: Conversation) -> int:
+        """How many rewound messages `outline` leaves out unless they are asked for."""
+        inactive, compacted = f"{self._column('active', '1')} IS 0", f"{self._column('compacted', '0')} IS 1"
+        rows = self._database.rows(
+            f"""
+            SELECT count(*) FROM messages WHERE session_id IN (SELECT value FROM json_each(?))
+            AND {inactive} AND NOT ({compacted}) AND {self._shown()}
+            """,
+            (json.dumps(conversation.segments),),
+        )
+        return as_int(next(iter(rows))[0])
+
     def copies(self, conversation: Conversation) -> dict[int, MessageStub]:
         """Ids of the messages that `outline` leaves out as copies, each with the message it repeats."""
         copies: dict[int, MessageStub] = {}
@@ -67,6 +79,10 @@ class MessageTable:
     def _column(self, name: str, otherwise: str = "NULL") -> str:
         return name if self._database.has("messages", name) else otherwise
 
+    def _shown(self) -> str:
+        """What Hermes itself paints: `display_kind` 'hidden' and the role session_meta are scaffolding."""
+        return f"role <> 'session_meta' AND {self._column('display_kind')} IS NOT 'hidden'"
+
     def _columns(self) -> str:
         reasoning = [self._column(name) for name in ("reasoning_content", "reasoning")]
         names = ("tool_calls", "tool_name", "tool_call_id")
@@ -89,7 +105,6 @@ class MessageTable:
         visible = "1" if rewound else f"NOT ({inactive} AND NOT ({compacted}))"
         summary = " OR ".join(f"substr(content, 1, {len(mark)}) = '{mark}'" for mark in SUMMARY_MARKS)
         calls = column("tool_calls")
-        # `display_kind` 'hidden' and the role session_meta are scaffolding that Hermes itself never paints.
         # The plus keeps SQLite on the session's index; ids, not times, tell the order.
         rows = self._database.rows(
             f"""
@@ -97,7 +112,7 @@ class MessageTable:
                 {inactive}, {compacted}, {column("_compressed_summary", "0")} IS 1 OR {summary},
                 substr(content, 1, {FINGERPRINT_CHARACTERS}), {column("tool_call_id")}
             FROM messages
-            WHERE session_id = ? AND {visible} AND role <> 'session_meta' AND {column("display_kind")} IS NOT 'hidden'
+            WHERE session_id = ? AND {visible} AND {self._shown()}
             ORDER BY +id
             """,
             (session_id,),

@@ -59,6 +59,12 @@ def is_common(query: SearchQuery) -> bool:
     )
 
 
+def without_prefixes(query: SearchQuery) -> SearchQuery:
+    """The query with every word as it stands, also those that may be the beginning of one."""
+    clauses = (tuple(term._replace(prefix=False) for term in clause) for clause in query.clauses)
+    return query._replace(clauses=tuple(clauses))
+
+
 def words_match(query: SearchQuery) -> tuple[str, bool]:
     """What to ask the index of words, and whether each answer has to be checked by reading. Empty: it cannot tell."""
     asked = {clause: _words_of(clause) for clause in _telling_clauses(query)}

@@ -80,6 +80,7 @@ class SessionTable:
                 tool_call_count=sum(sums[session.id].tool_calls for session in item.sessions),
                 tokens=sum((sums[session.id].tokens for session in item.sessions), Tokens()),
                 cost=add_money(sums[session.id].cost for session in item.sessions),
+                git_branch=sums[item.id].git_branch,
             )
             for item in wanted
         }

@@ -58,8 +58,9 @@ class TitleIndex:
         if not single:
             yield from range(len(self._sessions))
             return
-        longest = max(single, key=len)
-        spellings = {longest, _loose(longest)}
+        if any(all(self._text.find(spelling) < 0 for spelling in _spellings(word)) for word in single):
+            return
+        spellings = _spellings(max(single, key=len))
         last = -1
         for at in merge(*(self._lines_with(word) for word in spellings)):
             if at != last:
@@ -84,9 +85,10 @@ def _in_title(word: str, title: str, bare: str) -> bool:
     return re.search(r"(?<!\w)" + r"\W*".join(map(re.escape, loose)), title) is not None
 
 
-def _loose(word: str) -> str:
+def _spellings(word: str) -> set[str]:
+    """How a word stands in a title that holds it: as it is, or without its punctuation."""
     bare = _bare(word)
-    return bare if len(bare) >= BARE_CHARACTERS else word
+    return {word, bare} if len(bare) >= BARE_CHARACTERS else {word}
 
 
 def _key(identity: str, title: str) -> str:

@@ -1,8 +1,7 @@
-"""What stands over the screen for a moment: the keys, the copy menu, a notice. Imported when first asked for."""
+"""What stands over the screen for a moment and must be read: a notice. Imported when first asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,52 +9,10 @@ from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.style import Style
 from textual.widgets import Static
 
-from hermes_sessions.text import cell_width, clean, one_line, pad
-from hermes_sessions.tui.keys import KEYS, PANES
-from hermes_sessions.tui.session_rows import ARCHIVED_SIGN, BRANCH_SIGN, LIVE_MARK, MARKS, SUBAGENT_SIGN
-
-MARK_WORDS = {"complete": "done", "interrupted": "interrupted", "error": "ended in an error", "empty": "empty"}
-
-
-class HelpScreen(ModalScreen[None]):
-    """Every key and every mark."""
-
-    CSS_PATH = "dialogs.tcss"
-    BINDINGS: ClassVar = [Binding("escape,q,question_mark,f1,enter", "dismiss", "close")]
-
-    def compose(self) -> ComposeResult:
-        with VerticalScroll(id="dialog", classes="help") as dialog:
-            dialog.border_title = Content("Keys")
-            dialog.border_subtitle = Content("Esc closes")
-            yield Static(_help_text())
-
-
-class CopyScreen(ModalScreen[str | None]):
-    """Asks what to copy; the answer is the text, or None."""
-
-    CSS_PATH = "dialogs.tcss"
-    BINDINGS: ClassVar = [Binding("escape,q", "dismiss(None)", "close")]
-
-    def __init__(self, choices: Sequence[tuple[str, str, str]]) -> None:
-        """`choices` are the key, the name and the text of each thing that can be copied."""
-        super().__init__()
-        self._choices = choices
-        for key, name, _ in choices:
-            self._bindings.bind(key, f"choose('{key}')", name)
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="dialog", classes="copy") as dialog:
-            dialog.border_title = Content("Copy")
-            dialog.border_subtitle = Content("Esc closes")
-            for key, name, text in self._choices:
-                with_key = Content.styled(f" {key} ", "$rule-focus bold")
-                yield Static(Content.assemble(with_key, pad(name, 9), (one_line(text)[:200], "$muted")), classes="line")
-
-    def action_choose(self, key: str) -> None:
-        self.dismiss(next(text for own, _, text in self._choices if own == key))
+from hermes_sessions.text import clean, one_line
+from hermes_sessions.tui.key_line import KeyLine
 
 
 class NoticeScreen(ModalScreen[bool]):
@@ -73,25 +30,11 @@ class NoticeScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog", classes="notice") as dialog:
             dialog.border_title = Content(one_line(self._title))
-            dialog.border_subtitle = Content("y copies · Esc closes" if self._advice else "Esc closes")
-            yield Static(Content(clean(self._message)))
+            with VerticalScroll(id="message"):
+                yield Static(Content(clean(self._message)))
             if self._advice:
                 yield Static(Content(clean(self._advice)), classes="advice")
+        yield KeyLine()
 
-
-def _help_text() -> Content:
-    key_style, head_style = Style.parse("$rule-focus bold"), "$heading bold"
-    parts: list[Content | str] = []
-    width = max(cell_width(" ".join(key.labels)) for key in KEYS) + 2
-    for pane, title in PANES:
-        parts.append(Content.styled(f"{title}\n", head_style))
-        for key in KEYS:
-            if key.pane == pane:
-                parts += [Content.styled(pad(" ".join(key.labels), width), key_style), f"{key.help}\n"]
-        parts.append("\n")
-    parts.append(Content.styled("Marks\n", head_style))
-    signs = [(LIVE_MARK, "being written now"), *((mark, MARK_WORDS[name]) for name, mark in MARKS.items())]
-    signs += [(ARCHIVED_SIGN, "archived"), (BRANCH_SIGN, "a branch"), (SUBAGENT_SIGN, "started by an agent")]
-    for sign, words in signs:
-        parts += [Content.styled(pad(sign.strip(), width), key_style), f"{words}\n"]
-    return Content.assemble(*parts)
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return bool(self._advice) or parameters != (True,)

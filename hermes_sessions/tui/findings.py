@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hermes_sessions.tui.matcher import Matcher
-from hermes_sessions.tui.message_blocks import Block, Steps
+from hermes_sessions.tui.message_blocks import Block
+from hermes_sessions.tui.steps import Steps
 
 _WINDOW = 16 * 1024
 
@@ -23,6 +24,14 @@ class Hit(NamedTuple):
     block: int
     start: int
     stop: int
+
+
+class Place(NamedTuple):
+    """Somewhere in a conversation: a message, a block of it and an offset into the block's text."""
+
+    message: int
+    block: int = 0
+    offset: int = 0
 
 
 class Findings:
@@ -59,6 +68,22 @@ class Findings:
                 yield
         return last
 
+    def before_steps(self, place: Place, blocks: Sequence[Block]) -> Steps[int]:
+        """Return how many of a message's places stand before a place in it."""
+        count = 0
+        for number, block in enumerate(blocks[: max(0, place.block) + 1]):
+            stop = place.offset if number == place.block else len(block.body.text)
+            for start in range(0, stop, _WINDOW):
+                count += sum(1 for _ in self.matcher.spans(block.body.text, start, min(start + _WINDOW, stop)))
+                yield
+        return count
+
+    def between(self, first: int, stop: int) -> int:
+        """Return how many places are known in the messages from `first` to before `stop`."""
+        messages = self.messages
+        found = messages[bisect_left(messages, first) : bisect_left(messages, stop)]
+        return sum(self._counts[index] for index in found)
+
     def after(self, index: int, ordinal: int, step: int) -> tuple[int, int, bool]:
         """Return the place a step from another one, and whether that went past an end. There must be a place.
 
@@ -67,7 +92,7 @@ class Findings:
         count = self._counts.get(index, 0)
         if count and 0 <= ordinal + step < count:
             return index, ordinal + step, False
-        messages = self._messages()
+        messages = self.messages
         place = bisect_right(messages, index) if step > 0 else bisect_left(messages, index) - 1
         wrapped = not 0 <= place < len(messages)
         found = messages[place % len(messages)]
@@ -75,10 +100,12 @@ class Findings:
 
     def position(self, index: int, ordinal: int) -> int:
         """Return the number of a place among all that are counted, from 1."""
-        messages = self._messages()
+        messages = self.messages
         return sum(self._counts[found] for found in messages[: bisect_left(messages, index)]) + ordinal + 1
 
-    def _messages(self) -> list[int]:
+    @property
+    def messages(self) -> Sequence[int]:
+        """The messages that have places, in order."""
         if self._sorted is None:
             self._sorted = sorted(self._counts)
         return self._sorted

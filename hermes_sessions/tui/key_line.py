@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from textual import events
@@ -10,10 +11,11 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from hermes_sessions.text import cell_width
-from hermes_sessions.tui.keys import KEYS, is_typed
+from hermes_sessions.tui.keys import Key, is_typed, label
+from hermes_sessions.tui.mouse import Mouse
 
 KEY_STYLE = "$rule-focus bold"
-LAST_IDS = ("help", "quit")
+LAST_IDS = ("mouse", "help", "quit")
 """Never left out: whoever sees no other key can find them all."""
 
 
@@ -21,6 +23,7 @@ class Hint(NamedTuple):
     """A key as the footer names it."""
 
     id: str
+    """The binding's, or the action of one that has none."""
     label: str
     words: str
 
@@ -30,12 +33,14 @@ class Hint(NamedTuple):
 
 
 class KeyLine(Static):
-    """The footer. It follows the focus and whatever `refresh_bindings` announces."""
+    """The footer of the screen or of a dialog. It follows the focus and whatever `refresh_bindings` announces."""
 
     ALLOW_SELECT = False
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, keys: Sequence[Key] = (), *, id: str | None = None) -> None:
+        """`keys` is the table they are from; a dialog has its own bindings only."""
         super().__init__(id=id)
+        self._keys = keys
         self._hints: list[Hint] = []
 
     def on_mount(self) -> None:
@@ -56,7 +61,7 @@ class KeyLine(Static):
 
     async def _do(self, hint: Hint) -> None:
         for active in self.screen.active_bindings.values():
-            if active.binding.id == hint.id:
+            if hint.id in (active.binding.id, active.binding.action):
                 await self.app.run_action(active.binding.action, active.node)
                 return
 
@@ -65,7 +70,10 @@ class KeyLine(Static):
             self._draw()
 
     def _draw(self) -> None:
-        hints = working_hints(self.screen)
+        hints = working_hints(self.screen, self._keys) if self._keys else dialog_hints(self.screen)
+        mouse: Mouse | None = getattr(self.app, "mouse", None)
+        if mouse is not None and mouse.free:
+            hints += [Hint(key.id, key.labels[0], "takes the mouse back") for key in self._keys if key.id == "mouse"]
         last = [hint for hint in hints if hint.id in LAST_IDS]
         room = self.content_size.width - sum(hint.width for hint in last)
         shown: list[Hint] = []
@@ -78,13 +86,23 @@ class KeyLine(Static):
         self.update(Content("").join(words), layout=False)
 
 
-def working_hints(screen: Screen[object]) -> list[Hint]:
-    """The footer's keys that would do something now: those of the focused pane first."""
+def working_hints(screen: Screen[object], keys: Sequence[Key]) -> list[Hint]:
+    """The footer's keys that would do something now: those of the focused pane first among the equally useful."""
     ids = {active.binding.id for active in screen.active_bindings.values() if active.enabled}
     typing = isinstance(screen.focused, Input)
     hints = []
-    for key in sorted(KEYS, key=lambda key: key.pane == "everywhere"):
+    for key in sorted(keys, key=lambda key: (key.footer, key.pane == "everywhere")):
         labels = [label for label in key.labels if not (typing and is_typed(label))]
         if key.footer and key.id in ids and labels:
             hints.append(Hint(key.id, labels[0], key.words))
     return hints
+
+
+def dialog_hints(screen: Screen[object]) -> list[Hint]:
+    """The keys of a dialog itself, the first of those that do the same."""
+    hints: dict[str, Hint] = {}
+    for name, active in screen.active_bindings.items():
+        binding = active.binding
+        if active.enabled and binding.show and active.node is screen and binding.action not in hints:
+            hints[binding.action] = Hint(binding.action, label(name), binding.description)
+    return list(hints.values())

@@ -1,22 +1,28 @@
-"""Which part of a line of clean text has which look: Markdown, unified diffs, tracebacks. Nothing is moved.
+"""Which part of a line of clean text has which look: Markdown, code, diffs, tracebacks. Nothing is moved.
 
 A look is a name, or several with a blank between; the widget knows their colours. The signs that make a look, and need
-not be seen once it is there, have the look `HIDDEN`. Text is styled where it stands, so
-that an offset into the text is a place on the screen, and only as far as the lines that are drawn.
+not be seen once it is there, have the look `HIDDEN`. Text is styled where it stands, so that an offset into the text is
+a place on the screen, and only as far as the lines that are drawn.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-TextKind = Literal["text", "reasoning", "result"]
+from hermes_sessions.text import steady
+from hermes_sessions.tui.code_blocks import CodeBlock, code_blocks
+from hermes_sessions.tui.code_colours import Colours, is_colourable
+from hermes_sessions.tui.diffs import Diff, diff_at, diffs, line_look
+from hermes_sessions.tui.markdown_lines import HIDDEN, Lead, Piece, is_rule, lead, markdown_line, may_be_marked
 
-HIDDEN = "hidden"
-"""The look of what is not drawn."""
+__all__ = ["HIDDEN", "Change", "Headline", "Lead", "Run", "SourceText", "TextKind", "may_be_marked", "steady_runs"]
+
+TextKind = Literal["text", "reasoning", "result", "fields"]
+"""What somebody wrote, what an agent thought, what a tool said, and the same as one `key: value` a line."""
 
 LONGEST_STYLED_LINE = 2000
 """Source lines longer than this many characters are data, not prose: they are drawn plain."""
@@ -24,36 +30,38 @@ LONGEST_STYLED_LINE = 2000
 LONGEST_STYLED_TEXT = 1024 * 1024
 """In texts longer than this no fences are looked for."""
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n]*$", re.MULTILINE)
-_DIFF_LANGUAGES = frozenset({"diff", "patch", "udiff"})
-_DIFF_START = re.compile(r"^(?:diff --git |@@ -\d+(?:,\d+)? \+\d+|--- (?:a/|/)[^\n]*\n\+\+\+ )", re.MULTILINE)
-_DIFF_HEADER = ("diff --git ", "index ", "--- ", "+++ ", "new file mode", "deleted file mode", "rename ", "similarity ")
-_DIFF_LOOKED_AT = 64 * 1024
+CODE_LEAD, GOES_ON = "  ", "┆ "
+"""What stands before a line of code, and before what goes on of it."""
 
-_BLOCK_MARK = re.compile(
-    r"(?P<heading> {0,3}#{1,6} )|(?P<quote> {0,3}>)|(?P<rule> {0,3}(?:[-*_] ?){3,}$)"
-    r"|(?P<bullet> *(?:[-*+]|\d{1,9}[.)]) )"
-)
-# Possessive or bounded throughout: no line may take more than linear time.
-_INLINE = re.compile(
-    r"(?P<code>(?<!`)(?P<tick>`{1,2})(?!`)[^`\n]++(?P=tick)(?!`))"
-    r"|(?P<strong>\*\*(?=\S)[^*\n]++(?<=\S)\*\*)"
-    r"|(?P<link>\[[^\[\]\n]++\]\([^()\s]{1,500}+\)|https?://[^\s<>\"'`)\]]++)"
-)
+_KEY = re.compile(r"(?:[A-Za-z_][\w.-]{0,60}|(?: *\"(?:[^\"\\\n]|\\.){0,100}+\")):(?= |$)")
+_NUMBER = re.compile(r" *\d{1,7}[|│→] ?")
+_SETEXT = re.compile(r"\n={3,} *(?:\n|$)")
+_UNDERLINE = re.compile(r"={3,} *$")
 _NOTABLE = re.compile(
     r"(?P<error>Traceback \(most recent call last\):"
     r"|(?:[A-Za-z_][\w.]{0,100}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit)(?:: |$)"
-    r"|E  +|(?:FAILED|ERROR)\b)"
-    r"|(?P<place> *File \"[^\"]+\", line \d+)"
+    r"|E  +|(?:FAILED|ERROR)\b|error(?:\[\w{1,10}\])?: |fatal: |panic: )"
+    r"|(?P<place> *File \"[^\"]+\", line \d+| +at [^\n]{1,300}:\d+|  --> )"
 )
 
 
 class Run(NamedTuple):
-    """A piece of a line, its look, and its offset in the text it is from; -1 if it is from none."""
+    """A piece of a line, its look, and its offset in the text it is from; -1 if it is from none.
+
+    It is drawn as it stands in the text, or as other signs of the same length.
+    """
 
     text: str
     look: str
     at: int = -1
+
+
+class Change(NamedTuple):
+    """A piece of a text that an edit puts in, or takes out."""
+
+    start: int
+    stop: int
+    look: Literal["added", "removed"]
 
 
 class Headline:
@@ -74,12 +82,29 @@ class Headline:
             offset += len(text)
 
 
+def steady_runs(run: Run) -> Iterator[Run]:
+    """Yield the pieces of a run between the characters whose width terminals disagree about."""
+    if run.text.isascii() or steady(run.text) == run.text:
+        yield run
+        return
+    start = 0
+    for place, char in enumerate(run.text):
+        if not steady(char):
+            if place > start:
+                yield run._replace(text=run.text[start:place], at=run.at + start)
+            start = place + 1
+    if start < len(run.text):
+        yield run._replace(text=run.text[start:], at=run.at + start)
+
+
 class SourceText:
     """A clean text of many lines, as it was written, and the looks of its lines."""
 
-    def __init__(self, text: str, kind: TextKind) -> None:
+    def __init__(self, text: str, kind: TextKind, changes: Sequence[Change] = ()) -> None:
         self.text = text
         self._kind = kind
+        self._changes = changes
+        self._colours: dict[CodeBlock, Colours | None] = {}
 
     def runs(self, start: int, stop: int) -> Iterator[Run]:
         """Yield the pieces between two offsets that lie on one line of the text."""
@@ -93,7 +118,7 @@ class SourceText:
             line_stop = min(len(text), line_start + LONGEST_STYLED_LINE)
         line = text[line_start : max(line_stop, stop)]
         offset = line_start
-        for piece, look, _ in self._line(line, line_start):
+        for piece, look in self._line(line, line_start):
             cut = piece[max(0, start - offset) : max(0, stop - offset)]
             if cut or start == stop:
                 yield Run(cut, look, max(start, offset))
@@ -102,112 +127,103 @@ class SourceText:
     @property
     def is_prose(self) -> bool:
         """Whether somebody wrote it, and not a tool."""
-        return self._kind != "result"
+        return self._kind in ("text", "reasoning")
+
+    @cached_property
+    def blocks(self) -> list[CodeBlock]:
+        """The blocks of code in what somebody wrote, in their order."""
+        return code_blocks(self.text) if self.is_prose and len(self.text) <= LONGEST_STYLED_TEXT else []
+
+    @cached_property
+    def waiting(self) -> list[CodeBlock]:
+        """The blocks that may have colours and have none yet; to be taken away by `colour`."""
+        return [
+            block
+            for block in self.blocks
+            if not block.diff and is_colourable(self.text[block.first : max(block.first, block.last)], block.language)
+        ]
+
+    def colour(self, block: CodeBlock, colours: Colours | None) -> None:
+        """Give a block its colours, None if its language has none; it waits for them no longer."""
+        self._colours[block] = colours
+        if block in self.waiting:
+            self.waiting.remove(block)
+
+    def is_rule(self, start: int, stop: int) -> bool:
+        """Say whether a line is a rule."""
+        return self.is_prose and 3 <= stop - start < 200 and is_rule(self.text[start:stop]) and not self.is_code(start)
 
     def is_code(self, offset: int) -> bool:
-        """Say whether a line that begins there is in fenced code, the fences included."""
-        return self._fence_at(offset) is not None
+        """Say whether a line that begins there is in a block of code, the fences included."""
+        return self.block_at(offset) is not None
+
+    def block_at(self, offset: int) -> CodeBlock | None:
+        """Return the block of code that a line which begins there is in."""
+        index = bisect_right(self.blocks, offset, key=lambda block: block.start) - 1
+        return self.blocks[index] if index >= 0 and offset <= self.blocks[index].stop else None
+
+    def lead(self, start: int, stop: int) -> Lead:
+        """Return what the continuations of a line of prose hang under; empty for one too long to be prose."""
+        return lead(self.text[start:stop]) if stop - start <= LONGEST_STYLED_LINE else Lead("", "")
+
+    def code_lead(self, block: CodeBlock, offset: int) -> Lead:
+        """Return what stands before a line of a block of code: room, or the name of the language."""
+        plain = self._plain
+        if block.is_fence(offset):
+            return Lead(f"{CODE_LEAD}{block.language if offset == block.start else ''}", f"{plain} fence".strip())
+        return Lead(CODE_LEAD if block.fenced else "", f"{plain} block".strip())
 
     @property
     def _plain(self) -> str:
-        return "" if self._kind == "text" else self._kind
+        return {"text": "", "reasoning": "reasoning"}.get(self._kind, "result")
 
     @cached_property
-    def _fences(self) -> list[tuple[int, int, str]]:
-        """Where fenced code begins and ends, and what it is: `code` or `diff`."""
-        fences: list[tuple[int, int, str]] = []
-        if len(self.text) > LONGEST_STYLED_TEXT:
-            return fences
-        opened: re.Match[str] | None = None
-        for match in _FENCE.finditer(self.text):
-            if opened is None:
-                opened = match
-            elif match[1].startswith(opened[1]) and not match[2]:
-                fences.append(self._fence(opened, match.end()))
-                opened = None
-        if opened is not None:
-            fences.append(self._fence(opened, len(self.text)))
-        return fences
+    def _diffs(self) -> list[Diff]:
+        return diffs(self.text)
 
-    def _fence_at(self, offset: int) -> tuple[int, int, str] | None:
-        index = bisect_right(self._fences, (offset, len(self.text) + 1, "")) - 1
-        return self._fences[index] if index >= 0 and offset <= self._fences[index][1] else None
-
-    def _fence(self, opened: re.Match[str], end: int) -> tuple[int, int, str]:
-        language = opened[2].lower()
-        body = self.text[opened.end() + 1 : min(end, opened.end() + _DIFF_LOOKED_AT)]
-        diff = language in _DIFF_LANGUAGES or (not language and _DIFF_START.match(body))
-        return opened.start(), end, "diff" if diff else "code"
-
-    @cached_property
-    def _diff_from(self) -> int:
-        """Where a unified diff begins in the output of a tool; past the end when there is none."""
-        found = _DIFF_START.search(self.text, 0, _DIFF_LOOKED_AT)
-        return found.start() if found else len(self.text) + 1
-
-    def _line(self, line: str, offset: int) -> Iterator[Run]:
-        if self._kind == "result":
-            yield _diff_line(line, "result") if offset >= self._diff_from else _output_line(line, "result")
-            return
-        if fence := self._fence_at(offset):
-            start, end, kind = fence
-            if offset == start or offset + len(line) == end:
-                yield Run(line, f"{self._plain} fence".strip())
-            elif kind == "diff":
-                yield _diff_line(line, f"{self._plain} block".strip())
-            else:
-                yield _output_line(line, f"{self._plain} block".strip())
-            return
-        yield from _markdown_line(line, self._plain)
-
-
-def _markdown_line(line: str, plain: str) -> Iterator[Run]:
-    mark = _BLOCK_MARK.match(line)
-    start = 0
-    if mark is not None:
-        kind = mark.lastgroup
-        if kind == "heading":
-            yield Run(mark[0], HIDDEN)
-            yield from _inline(line[mark.end() :], f"{plain} heading".strip())
-            return
-        if kind in ("quote", "rule"):
-            yield Run(line, f"{plain} {kind}".strip())
-            return
-        yield Run(mark[0], f"{plain} bullet".strip())
-        start = mark.end()
-    yield from _inline(line[start:], plain)
-
-
-def _inline(line: str, plain: str) -> Iterator[Run]:
-    start = 0
-    for match in _INLINE.finditer(line):
-        if match.start() > start:
-            yield Run(line[start : match.start()], plain)
-        look = next(name for name in ("code", "strong", "link") if match[name])
-        styled = f"{plain} {look}".strip()
-        if look == "strong":
-            yield Run("**", HIDDEN)
-            yield from _inline(match[0][2:-2], styled)
-            yield Run("**", HIDDEN)
-        elif look == "code":  # without colours the ticks are all that tells it from prose
-            tick = len(match["tick"])
-            yield Run(match[0][:tick], f"{styled} muted")
-            yield Run(match[0][tick:-tick], styled)
-            yield Run(match[0][-tick:], f"{styled} muted")
+    def _line(self, line: str, offset: int) -> Iterator[Piece]:
+        if not self.is_prose:
+            yield from self._output_line(line, offset)
+        elif block := self.block_at(offset):
+            yield from self._code_line(block, line, offset)
+        elif len(line) <= LONGEST_STYLED_LINE and _UNDERLINE.match(line) and offset and self.text[offset - 2] != "\n":
+            yield line, HIDDEN
+        elif line and _SETEXT.match(self.text, offset + len(line)) and not is_rule(line):
+            yield from markdown_line(line, f"{self._plain} heading1".strip())
         else:
-            yield Run(match[0], styled)
-        start = match.end()
-    if start < len(line):
-        yield Run(line[start:], plain)
+            yield from markdown_line(line, self._plain)
 
+    def _output_line(self, line: str, offset: int) -> Iterator[Piece]:
+        plain = self._plain
+        for change in self._changes:
+            if change.start <= offset <= change.stop:
+                yield line, f"{plain} {change.look}"
+                return
+        if diff_at(self._diffs, offset):
+            yield line, f"{plain} {line_look(line)}".strip()
+        elif match := _NOTABLE.match(line):
+            yield line, f"{plain} {match.lastgroup}"
+        elif self._kind == "fields" and (key := _KEY.match(line)):
+            yield key[0], f"{plain} key"
+            yield line[key.end() :], plain
+        elif number := _NUMBER.match(line):
+            yield number[0], f"{plain} muted"
+            yield line[number.end() :], plain
+        else:
+            yield line, plain
 
-def _diff_line(line: str, plain: str) -> Run:
-    if line.startswith(_DIFF_HEADER):
-        return Run(line, f"{plain} strong")
-    look = {"+": "added", "-": "removed", "@": "place"}.get(line[:1])
-    return Run(line, f"{plain} {look}" if look and (look != "place" or line.startswith("@@")) else plain)
-
-
-def _output_line(line: str, plain: str) -> Run:
-    match = _NOTABLE.match(line)
-    return Run(line, f"{plain} {match.lastgroup}" if match else plain)
+    def _code_line(self, block: CodeBlock, line: str, offset: int) -> Iterator[Piece]:
+        plain = f"{self._plain} block".strip()
+        if block.is_fence(offset):
+            yield line, HIDDEN
+        elif block.diff:
+            yield line, f"{plain} {line_look(line)}".strip()
+        elif colours := self._colours.get(block):
+            base = block.first
+            for start, stop, look in colours.pieces(offset - base, offset - base + len(line)):
+                yield self.text[base + start : base + stop], f"{plain} {look}".strip()
+            if not line:
+                yield line, plain
+        else:
+            match = _NOTABLE.match(line) if not block.language else None
+            yield line, f"{plain} {match.lastgroup}" if match else plain

@@ -24,13 +24,21 @@ BY_NAME = frozenset({"title", "source"})
 """These sorts begin with the smallest."""
 
 
-def frame_title(listing: Listing, listed: Listed, store: Path, room: int) -> str:
-    """The upper edge in at most `room` cells: the order, and the file that is shown."""
+def frame_title(listing: Listing, listed: Listed, store: Path, room: int, notice: str = "") -> str:
+    """The upper edge in at most `room` cells: the order, and the file that is shown, or how the search is going on."""
+    where = f" in {one_line(wording.homely(listing.directory))}" if listing.directory else ""
     if listed.query is not None:
-        words = "Found"
+        ways = [f"Found{where}", "Found here" if where else "Found"]
     else:
-        upwards = listing.reverse != (listing.sort in BY_NAME)
-        words = f"Sessions by {SORT_WORDS[listing.sort]} {'↑' if upwards else '↓'}"
+        order = f" by {SORT_WORDS[listing.sort]} {arrow(listing)}"
+        group = f", by {listing.grouped_by}" if listing.grouped_by else ""
+        if listing.group != listing.grouped_by:
+            group = ", no days in this order"
+        ways = [f"Sessions{where}{order}{group}", f"Sessions{' here' if where else ''}{order}{group}"]
+        ways += [f"Sessions{' here' if where else ''}{order}"]
+    words = next((way for way in ways if cell_width(way) <= room), ways[-1])
+    if notice:
+        return fit(f"{words} · {notice}", room)
     path = one_line(_homely(store))
     left = room - cell_width(words) - 3
     if left < 12:
@@ -40,7 +48,12 @@ def frame_title(listing: Listing, listed: Listed, store: Path, room: int) -> str
     return f"{words} · {path}"
 
 
-def count_words(listing: Listing, listed: Listed, *, whole: bool, more: bool, room: int) -> str:
+def arrow(listing: Listing) -> str:
+    """Which way the order goes: up from the smallest, or down from the largest or newest."""
+    return "↑" if listing.reverse != (listing.sort in BY_NAME) else "↓"
+
+
+def count_words(listing: Listing, listed: Listed, *, whole: bool, more: bool, room: int, marked: int = 0) -> str:
     """The lower edge in at most `room` cells: how many are listed of how many, and where the others are.
 
     A key in brackets is what shows them. `more` says that a search may have found more than it has shown.
@@ -49,6 +62,8 @@ def count_words(listing: Listing, listed: Listed, *, whole: bool, more: bool, ro
     if not whole:
         return fit(f"{shown} newest · reading the others …", room)
     sums = f"{shown} of {wording.count(listed.total)}"
+    if marked:
+        sums = f"{wording.count(marked)} marked · {sums}"
     elsewhere = [(listed.elsewhere, "elsewhere", ".")] if listed.elsewhere else []
     kinds = ((listed.archived, "archived", "A"), (listed.empty, "empty", "E"), (listed.subagent, "subagent", "E"))
     hidden = [kind for kind in kinds if kind[0]]
@@ -64,7 +79,8 @@ def count_words(listing: Listing, listed: Listed, *, whole: bool, more: bool, ro
 def nothing_words(catalog: Catalog, result: SearchResult | None, unknown: str) -> tuple[str, str]:
     """What is said in place of rows when there are none; `unknown` is what the query may have misspelt."""
     if result is not None and not result.conversations:
-        return ("Nothing found.", unknown or "Esc shows all sessions again.")
+        fewer = "Fewer words or conditions find more. " if " " in result.query.strip() else ""
+        return ("Nothing found.", unknown or f"{fewer}Esc shows all sessions again.")
     if not catalog.conversations:
         return ("No sessions yet.", "They appear here as soon as Hermes writes some.")
     return ("Nothing to show here.", "The keys at the lower edge show what is hidden.")
@@ -81,5 +97,4 @@ def _sum(shown: str, parts: Sequence[tuple[int, str, str]], keys: bool = True) -
 
 def _homely(path: Path) -> str:
     """The path with the home directory as people write it."""
-    path, home = path.absolute(), Path.home()
-    return str(Path("~", path.relative_to(home))) if path.is_relative_to(home) else str(path)
+    return wording.homely(str(path.absolute()))

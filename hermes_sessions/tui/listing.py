@@ -10,11 +10,13 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hermes_sessions.model import Catalog, Conversation, ConversationHits, SearchResult, SessionFacts
-from hermes_sessions.services.sorting import SORTS, arrange
+from hermes_sessions.services.sorting import SORTS_BY_TIME, arrange
+from hermes_sessions.tui.list_rows import Heading
 
+GroupBy = Literal["", "day", "directory"]
 Facts = Mapping[str, SessionFacts]
 
 
@@ -50,6 +52,9 @@ class Listing(NamedTuple):
     """Show empty conversations and subagents."""
     directory: str | None = None
     """Show conversations of this directory only, and of those below it."""
+    group: GroupBy = ""
+    two_lines: bool = False
+    """Two lines for every conversation, as while a search is shown."""
 
     @property
     def as_stored(self) -> bool:
@@ -58,8 +63,20 @@ class Listing(NamedTuple):
 
     @property
     def quick(self) -> bool:
-        """Whether a big catalogue can be listed between two frames: nothing to sort, no directory to look up."""
-        return self.as_stored and self.directory is None
+        """Whether a big catalogue can be listed between two frames: nothing to sort, group or look up."""
+        return self.as_stored and self.directory is None and not self.group
+
+    @property
+    def grouped_by(self) -> GroupBy:
+        """The groups that there are in this order: those of a day stand together only where time decides."""
+        return "" if self.group == "day" and self.sort not in SORTS_BY_TIME else self.group
+
+    @property
+    def next_group(self) -> GroupBy:
+        """The groups after these, round and round, without those that this order has not."""
+        after: dict[GroupBy, GroupBy] = {"": "day", "day": "directory", "directory": ""}
+        group = after[self.grouped_by]
+        return after[group] if self._replace(group=group).grouped_by != group else group
 
     def of(self, catalog: Catalog, result: SearchResult | None = None, facts: Facts | None = None) -> Listed:
         """What is listed of `catalog`, or of what a search found in it. Sorting by numbers needs `facts`.
@@ -107,9 +124,18 @@ class Listing(NamedTuple):
             elsewhere=elsewhere,
         )
 
-    def next_sort(self) -> str:
-        """The sort after this one, round and round."""
-        return SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
+    def rows(self, listed: Listed, now: float) -> Sequence[Conversation | Heading]:
+        """What is listed, with headings where it is grouped. What a search found is not: its order is the search's."""
+        if not self.grouped_by or listed.query is not None:
+            return listed.conversations
+        from hermes_sessions.services.groups import by_day, by_directory
+
+        items = listed.conversations
+        groups = by_day(items, self.sort, now) if self.grouped_by == "day" else by_directory(items)
+        rows: list[Conversation | Heading] = []
+        for group in groups:
+            rows += (Heading(*group), *group.conversations)
+        return rows
 
 
 class _Here:
@@ -122,8 +148,7 @@ class _Here:
     def holds(self, item: Conversation) -> bool:
         if self.directory is None:
             return True
-        cwd = next((session.cwd for session in reversed(item.sessions) if session.cwd), None)
-        if cwd is None:
+        if (cwd := item.cwd) is None:
             return False
         real = _real(cwd)
         return real == self.directory or real.startswith(self.inside)

@@ -17,18 +17,31 @@ MORE_FACTOR = 4
 
 
 class LiveSearch:
-    """One question at a time. `found(first)` is called for every answer; `first` is the first one to a question."""
+    """One question at a time.
 
-    def __init__(self, history: History, found: Callable[[bool], None], stopwatch: Callable[[], float]) -> None:
+    `found(first)` is called for every answer, `first` being the first one to a question; `going_on()` when nothing is
+    found yet, but there is something to say about how it is looked for.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        found: Callable[[bool], None],
+        going_on: Callable[[], None],
+        stopwatch: Callable[[], float],
+    ) -> None:
         self.text = ""
         self.result: SearchResult | None = None
         """The newest answer. While the first one to a new question is on its way, that to the question before."""
         self.error: SessionsError | None = None
         self.waiting = False
         """Whether no answer to this question has come yet."""
+        self.notice = ""
+        """Why it is slower or weaker than usual, or how far it is, if that is so."""
         self.order: SearchOrder = "recent"
         self._history = history
         self._found = found
+        self._going_on = going_on
         self._stopwatch = stopwatch
         self._finished = True
         self._limit = SEARCH_LIMIT
@@ -44,6 +57,7 @@ class LiveSearch:
         """Ask something else. Nothing, or blanks only, is no question: what was found is forgotten."""
         self.text = text
         self.error = None
+        self.notice = ""
         self._limit = SEARCH_LIMIT
         if not self.active:
             self._history.cancel_search()
@@ -87,12 +101,14 @@ class LiveSearch:
             hint = f" {self.error.hint}" if self.error.hint else ""
             return (one_line(self.error.message + hint), one_line(self.error.message))
         if self.waiting or self.result is None:
-            return ("searching …", "…")
+            return (f"searching … {self.notice}".strip(), "searching …", "…")
         if self.problems:
-            problem = self.problems[0]
-            wrong = self.text[problem.start : problem.stop]
-            meant = f"Did you mean {problem.suggestion}?" if problem.suggestion else f"{wrong} makes no sense"
-            return tuple(map(one_line, (f"{problem.message} {meant}", f"{wrong}? {meant}", meant)))
+            message, suggestion = self.problems[0].message, self.problems[0].suggestion
+            if not suggestion:
+                return (one_line(message),)
+            meant = f"Did you mean {suggestion}?"
+            wrong = self.text[self.problems[0].start : self.problems[0].stop]
+            return tuple(map(one_line, (f"{message} {meant}", f"{wrong}? {meant}", meant)))
         entries = self.result.conversations
         plus = "" if self.result.complete else "+"
         hits = sum(entry.hit_count for entry in entries)
@@ -103,10 +119,8 @@ class LiveSearch:
         if not hits:  # conversations were asked for, not what is said in them
             return (f"{among} · {speed}", among, f"{wording.count(len(entries))}{plus}")
         found = f"{wording.count(hits)}{plus} {'hit' if hits == 1 and not plus else 'hits'}"
-        notice = one_line(self.result.notice)
         order = "newest" if self.result.order == "recent" else "best"
         return (
-            f"{found} in {among} · {speed} · {order}{' · ' + notice if notice else ''}",
             f"{found} in {among} · {speed} · {order}",
             f"{found} in {among} · {order}",
             f"{found} in {wording.count(len(entries))}{plus} · {order}",
@@ -121,8 +135,12 @@ class LiveSearch:
         self._history.search(self.text, catalog, self._arrived, limit=self._limit, order=self.order)
 
     def _arrived(self, answer: SearchResult | SessionsError, finished: bool) -> None:
+        self.notice = "" if isinstance(answer, SessionsError) else one_line(answer.notice)
         if isinstance(answer, SearchResult) and not answer.conversations and not finished:
-            return  # the newest messages hold nothing, but the index may: what stands on the screen stays
+            # The newest messages hold nothing, but the index may: what stands on the screen stays.
+            if self.notice:
+                self._going_on()
+            return
         first, self.waiting = self.waiting, False
         self._finished = finished
         if answer is self.result and self.result.conversations:

@@ -26,7 +26,7 @@ def text_between(transcript: Transcript, start: tuple[int, int, int], end: tuple
                 line = line._replace(start=line.source.text.rfind("\n", 0, line.start) + 1)
                 seen = line.source.text[line.start : line.stop]
             else:
-                seen = "".join(run.text for run in line.runs())[max(0, first) : max(0, last)]
+                seen = "".join(line.written[max(0, first) : max(0, last)])
             if before is not None:
                 goes_on = before.source is line.source and before.stop <= line.start
                 pieces.append(line.source.text[before.stop : line.start] if goes_on else "\n")

@@ -5,17 +5,22 @@ Owns what is looked for and which place is the current one. It asks the view for
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import chain
 
 from hermes_sessions.model import Message
-from hermes_sessions.tui.findings import Findings, Hit
+from hermes_sessions.tui.findings import Findings, Hit, Place
 from hermes_sessions.tui.matcher import Matcher
-from hermes_sessions.tui.message_blocks import compose_steps
+from hermes_sessions.tui.message_blocks import Block, compose_steps
 from hermes_sessions.tui.reading import Slices
 from hermes_sessions.tui.transcript import Line, Mark
 
 BATCH = 64
+
+REPORT_SECONDS = 0.1
+"""How often the growing count is told while the rest is read."""
+
 _LONGEST_MATCH = 200
 """Characters before a line in which a match may begin that ends on it."""
 
@@ -23,7 +28,7 @@ Fetch = Callable[[Sequence[int]], Awaitable[Mapping[int, Message | None] | None]
 """Gives messages by their indices, None for one that is gone; None at all once another conversation is shown."""
 
 Reach = Callable[[Hit], Awaitable[None]]
-Report = Callable[["MessageFinder", bool], None]
+Report = Callable[["MessageFinder"], None]
 
 
 class MessageFinder:
@@ -34,30 +39,36 @@ class MessageFinder:
         """The place the person was taken to."""
         self.complete = False
         """Whether every message has been searched."""
+        self.wrapped = False
+        """Whether the way to the current place led past an end of the conversation."""
+        self.findings = Findings(Matcher(()))
         self._fetch, self._reach, self._report = fetch, reach, report
-        self._findings = Findings(Matcher(()))
         self._ordinal = 0
-        self._round_about = True
+        self.round_about = True
+        """Whether a step past an end goes on at the other; else it is only told."""
+        self._composed: tuple[int, Sequence[Block]] | None = None
         self._slices = Slices()
 
     @property
     def matcher(self) -> Matcher:
         """Finds what is looked for in any text."""
-        return self._findings.matcher
+        return self.findings.matcher
 
     @property
     def total(self) -> int:
         """How many places are known."""
-        return self._findings.total
+        return self.findings.total
 
     @property
     def position(self) -> int:
         """The number of the current place, from 1; 0 without one."""
-        return self._findings.position(self.hit.message, self._ordinal) if self.hit else 0
+        return self.findings.position(self.hit.message, self._ordinal) if self.hit else 0
 
     def marks(self, index: int, line: Line) -> list[Mark]:
         """The places on a line of message number `index`; the current one has a look of its own."""
-        marks, hit = marks_of(self.matcher, line), self.hit
+        hit = self.hit
+        # What a search of the whole store has found looks as it did before anybody walked along it.
+        marks = marks_of(self.matcher, line, "find" if self.round_about else "hit")
         if hit is None or (hit.message, hit.block) != (index, line.block):
             return marks
         return [
@@ -67,79 +78,130 @@ class MessageFinder:
 
     def clear(self) -> None:
         """Look for nothing."""
-        self._findings, self.hit, self._ordinal, self.complete = Findings(Matcher(())), None, 0, False
+        self.findings, self.hit, self._ordinal = Findings(Matcher(())), None, 0
+        self.complete = self.wrapped = False
+        self._composed = None
 
     async def find(
-        self, matcher: Matcher, start: int, count: int, *, beyond: int = 0, round_about: bool = True
+        self, matcher: Matcher, place: Place, count: int, *, beyond: int = 0, round_about: bool = True
     ) -> None:
-        """Look into `count` messages, from number `start` on and then from the first; go to the first place.
+        """Look into `count` messages, from `place` on and then from the first; go to the first place that is found.
 
-        With `beyond` the person is at the first place already, and goes one on (1) or back (-1). Without `round_about`
+        With `beyond` the person is at the first one already, and goes one on (1) or back (-1). Without `round_about`
         nobody is taken past an end, only told of it.
         """
         self.clear()
-        self._round_about = round_about
-        findings = self._findings = Findings(matcher)
+        self.round_about = round_about
+        findings = self.findings = Findings(matcher)
+        start = place.message
         order = list(chain(range(start, count), range(start)))
-        if not matcher or not await self._count(findings, order, max(0, beyond)):
+        if not matcher or not await self._count(findings, order, max(0, beyond), place):
             return
         self.complete = True
         if findings.total and (self.hit is None or beyond < 0):
-            await self.step(1 if self.hit is None else -1, start)
+            await self.step(1 if self.hit is None else -1, None if self.hit else place)
         else:
-            self._report(self, False)
+            self._report(self)
+
+    async def count(self, matcher: Matcher, count: int) -> None:
+        """Look into `count` messages and go nowhere."""
+        self.clear()
+        self.round_about = False
+        findings = self.findings = Findings(matcher)
+        if await self._count(findings, range(count), None):
+            self.complete = True
+            self._report(self)
 
     async def extend(self, indices: Sequence[int]) -> None:
         """Look into messages that came later."""
-        if self._findings.matcher and await self._count(self._findings, indices, 0):
-            self._report(self, False)
+        if self.matcher and await self._count(self.findings, indices, 0 if self.round_about else None):
+            self._report(self)
 
-    async def step(self, step: int, index: int) -> None:
-        """Go to the next place, or the one before; without a current place from message number `index`."""
-        findings = self._findings
+    async def step(self, step: int, place: Place | None = None, *, there: bool = False) -> None:
+        """Go to the next place, or the one before: from the current one, or from any other `place`.
+
+        The person is `there` already if they see the first one behind it.
+        """
+        findings = self.findings
         if not findings.total:
-            self._report(self, False)
+            self._report(self)
             return
-        at = (self.hit.message, self._ordinal) if self.hit else (index, -1 if step > 0 else 0)
-        message, ordinal, wrapped = findings.after(*at, step)
-        await self._go(findings, message, ordinal, wrapped)
+        if place is None:
+            place = Place(self.hit.message) if self.hit else Place(0)
+            ordinal = self._ordinal
+        else:
+            before = await self._before(findings, place)
+            ordinal = before - 1 if step > 0 and not there else before
+        if findings is self.findings:
+            await self._go(findings, *findings.after(place.message, ordinal, step))
 
-    async def _count(self, findings: Findings, order: Sequence[int], skip: int) -> bool:
-        """Count the places in messages, and go to place number `skip` (from 0) once it is known; False if given up."""
+    async def _count(
+        self, findings: Findings, order: Sequence[int], skip: int | None, place: Place | None = None
+    ) -> bool:
+        """Count the places in messages, and go to place number `skip` (from 0) once it is known, those before `place`
+        in the first message not counted; False if given up."""
+        told = time.perf_counter()
         for start in range(0, len(order), BATCH):
             indices = order[start : start + BATCH]
             messages = await self._fetch(indices)
             for index in indices:
-                if messages is None or findings is not self._findings:
+                if messages is None or findings is not self.findings:
                     return False
                 before = findings.total
                 if message := messages.get(index):
                     blocks = await self._slices.run(compose_steps(message, whole=True))
                     await self._slices.run(findings.count_steps(index, blocks))
-                if before <= skip < findings.total and self.hit is None and findings is self._findings:
+                    if skip is not None and place is not None and index == place.message:
+                        skip += await self._slices.run(findings.before_steps(place, blocks))
+                if (
+                    skip is not None
+                    and before <= skip < findings.total
+                    and self.hit is None
+                    and findings is self.findings
+                ):
                     await self._go(findings, index, skip - before, index < order[0])
-        return findings is self._findings
+                elif time.perf_counter() - told > REPORT_SECONDS and findings is self.findings:
+                    told = time.perf_counter()
+                    self._report(self)
+        return findings is self.findings
 
     async def _go(self, findings: Findings, index: int, ordinal: int, wrapped: bool) -> None:
-        if wrapped and not self._round_about:
-            self._report(self, wrapped)
+        if wrapped and not self.round_about:
+            self.wrapped = True
+            self._report(self)
+            self.wrapped = False
             return
-        message = ((await self._fetch([index])) or {}).get(index)
-        if message is None:
+        blocks = await self._blocks_of(index)
+        if blocks is None:
             return
-        blocks = await self._slices.run(compose_steps(message, whole=True))
         hit = await self._slices.run(findings.hit_steps(index, ordinal, blocks))
-        if hit is None or findings is not self._findings:
+        if hit is None or findings is not self.findings:
             return
-        self.hit, self._ordinal = hit, ordinal
+        self.hit, self._ordinal, self.wrapped = hit, ordinal, wrapped
         await self._reach(hit)
-        if findings is self._findings:
-            self._report(self, wrapped)
+        if findings is self.findings:
+            self._report(self)
+
+    async def _before(self, findings: Findings, place: Place) -> int:
+        """How many places of its message stand before `place`."""
+        if not findings.between(place.message, place.message + 1):
+            return 0
+        blocks = await self._blocks_of(place.message)
+        return await self._slices.run(findings.before_steps(place, blocks)) if blocks is not None else 0
+
+    async def _blocks_of(self, index: int) -> Sequence[Block] | None:
+        """The blocks of a message to their end; those asked for last are kept, since the next place is often in it."""
+        if self._composed is None or self._composed[0] != index:
+            message = ((await self._fetch([index])) or {}).get(index)
+            if message is None:
+                return None
+            self._composed = index, await self._slices.run(compose_steps(message, whole=True))
+        return self._composed[1]
 
 
-def marks_of(matcher: Matcher, line: Line) -> list[Mark]:
+def marks_of(matcher: Matcher, line: Line, look: str = "hit") -> list[Mark]:
     """The matches on a line, also those that begin before it or end behind it."""
     if line.kind not in ("body", "headline"):
         return []
     before = max(0, line.start - _LONGEST_MATCH)
-    return [Mark(*span, "hit") for span in matcher.spans(line.source.text, before, line.stop) if span[1] > line.start]
+    return [Mark(*span, look) for span in matcher.spans(line.source.text, before, line.stop) if span[1] > line.start]

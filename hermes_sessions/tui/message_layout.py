@@ -7,28 +7,32 @@ is shown only in part is wrapped only so far.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from hermes_sessions.model import Message
 from hermes_sessions.services.wording import size
 from hermes_sessions.text import wrap
-from hermes_sessions.tui.line_styles import Headline, SourceText
+from hermes_sessions.tui.line_styles import LONGEST_STYLED_TEXT, Headline, SourceText
 from hermes_sessions.tui.matcher import Matcher
-from hermes_sessions.tui.message_blocks import Block, Steps, compose_steps, finish
+from hermes_sessions.tui.message_blocks import Block, compose_steps
 from hermes_sessions.tui.message_tables import TableLine, may_have_tables, table_steps, tables
+from hermes_sessions.tui.prose_lines import LedLine, prose_steps
+from hermes_sessions.tui.steps import Steps, finish
+from hermes_sessions.tui.wrapping import LIGHT, LIGHT_ASCII, wrap_steps
 
 Tools = Literal["off", "short", "full"]
+NEXT_TOOLS: dict[Tools, Tools] = {"off": "short", "short": "full", "full": "off"}
 PartKind = Literal["headline", "body", "more"]
-Span = tuple[int, int] | TableLine
+Span = tuple[int, int] | LedLine | TableLine
 Spans = Sequence[Span]
 
-SHORT_LINES = 8
-"""How much of a tool's output is shown in the state between a line and everything."""
+SHORT_LINES, LAST_LINES = 8, 3
+"""How much of a tool's output is shown in the state between a line and everything, and how much of that is its end."""
 
-_LIGHT, _LIGHT_ASCII = 4 * 1024, 64 * 1024
-"""Texts of up to this many characters are wrapped at once; longer ones in steps of half as many. Tables take longer."""
+_REACH = 4096
+"""Characters from the end of an output in which its last lines are looked for."""
 
 _GONE = Headline(("This message is no longer in the store.", "muted"))
 
@@ -128,6 +132,13 @@ class MessageLayout:
         """Return the lines; as long as these take long to make, the ones of before."""
         return self.parts(fold) if self.is_ready(fold) else self._parts[1] if self._parts else []
 
+    @property
+    def waiting(self) -> list[SourceText]:
+        """The texts shown last that have code without its colours."""
+        parts = self._parts[1] if self._parts else []
+        sources = dict.fromkeys(part.source for part in parts if part.kind == "body")
+        return [source for source in sources if isinstance(source, SourceText) and source.waiting]
+
     def row_of(self, fold: Fold, matcher: Matcher, block: int | None, offset: int) -> int | None:
         """Return the row where `matcher` finds something, at `offset` of `block` if given; None if it is folded away.
 
@@ -139,9 +150,10 @@ class MessageLayout:
                 text = part.source.text
                 if part.kind == "body":
                     # The text may be cut, or made another way than the whole one: the match must be in it.
-                    reach = (offset, offset + 1) if block is not None else (0, part.spans[-1][1])
+                    first, last = part.spans[0][0], part.spans[-1][1]
+                    reach = (offset, offset + 1) if block is not None else (first, last)
                     found = next(matcher.spans(text, *reach), None)
-                    if found is not None and found[0] < part.spans[-1][1]:
+                    if found is not None and first <= found[0] < last:
                         return row + part.row_at(found[0])
                 elif part.kind == "headline" and self._stands_for_block(part) and any(matcher.spans(text)):
                     return row
@@ -156,7 +168,7 @@ class MessageLayout:
 
     def _is_heavy(self, number: int, fold: Fold) -> bool:
         body = self.blocks[number].body
-        if len(body.text) <= (_LIGHT_ASCII if body.text.isascii() and not may_have_tables(body) else _LIGHT):
+        if len(body.text) <= (LIGHT_ASCII if body.text.isascii() and not body.is_prose else LIGHT):
             return False
         return number not in self._spans_at(fold.width)
 
@@ -175,8 +187,13 @@ class MessageLayout:
             if limit == 0:
                 continue
             indent = _indent(block)
-            parts.append(Part("body", block.body, self._body(number, fold, limit), number, indent))
-            if more := _more(block, parts[-1].spans[-1][1]):
+            shown = -1
+            for spans in self._bodies(number, fold, limit):
+                if shown >= 0 and (more := _more(block, shown, spans[0][0])):
+                    parts.append(Part("more", more, ((0, len(more.text)),), number, indent))
+                parts.append(Part("body", block.body, spans, number, indent))
+                shown = spans[-1][1]
+            if more := _more(block, shown, len(block.body.text)):
                 parts.append(Part("more", more, ((0, len(more.text)),), number, indent))
         if self.message is None:
             parts.append(Part("headline", _GONE, ((0, len(_GONE.text)),), -1))
@@ -185,57 +202,40 @@ class MessageLayout:
             parts.append(Part("headline", nothing, ((0, len(nothing.text)),), -1))
         return parts
 
-    def _body(self, number: int, fold: Fold, limit: int | None) -> Spans:
+    def _bodies(self, number: int, fold: Fold, limit: int | None) -> list[Spans]:
+        """What is shown of a block: one piece, or its beginning and its end."""
         block = self.blocks[number]
         spans, width = self._spans_at(fold.width), fold.width - _indent(block)
-        if limit is not None and number not in spans:
-            return _first_lines(block.body.text, width, limit)
-        if number not in spans:
+        if limit is None and number not in spans:
             spans[number] = finish(line_steps(block.body, width))
-        return spans[number][:limit]
+        if limit is None:
+            return [spans[number]]
+        first = _first_lines(block.body.text, width, limit + 1)
+        if len(first) <= limit:
+            return [first]
+        last = _last_lines(block.body.text, width) if not block.left_out else []
+        head = first[: limit - len(last)]
+        return [head, last] if last and last[0][0] > head[-1][1] else [first[:limit]]
 
 
 def line_steps(source: SourceText, width: int) -> Steps[Spans]:
-    """Wrap a text and lay out its tables, in steps."""
-    if not may_have_tables(source):
+    """Wrap a text and lay out its code and its tables, in steps."""
+    if not source.is_prose or len(source.text) > LONGEST_STYLED_TEXT:
         return (yield from wrap_steps(source.text, width))
-    text, start = source.text, 0
+    if not may_have_tables(source):
+        return (yield from prose_steps(source, 0, len(source.text), width))
+    start = 0
     spans: list[Span] = []
     for table in tables(source):
         if lines := (yield from table_steps(source, table, width)):
             if table.start > start:
-                spans.extend(_shifted((yield from wrap_steps(text[start : table.start - 1], width)), start))
+                spans.extend((yield from prose_steps(source, start, table.start - 1, width)))
             spans.extend(lines)
             start = table.stop + 1
         yield
-    if start <= len(text):
-        spans.extend(_shifted((yield from wrap_steps(text[start:], width)), start))
+    if start <= len(source.text):
+        spans.extend((yield from prose_steps(source, start, len(source.text), width)))
     return spans
-
-
-def wrap_steps(text: str, width: int, step: int = 0) -> Steps[list[tuple[int, int]]]:
-    """`text.wrap` in steps of about `step` characters; the result is the same."""
-    step = step or (_LIGHT_ASCII if text.isascii() else _LIGHT) // 2
-    spans: list[tuple[int, int]] = []
-    start, reach = 0, step
-    while len(text) - start > reach:
-        stop = text.rfind("\n", start, start + reach)
-        if stop >= 0:
-            spans.extend((start + a, start + b) for a, b in wrap(text[start:stop], width))
-            start, reach = stop + 1, step
-        else:
-            # One long line: its last piece may go on, so that is wrapped again with what follows.
-            found = wrap(text[start : start + reach], width)
-            spans.extend((start + a, start + b) for a, b in found[:-1])
-            reach = step if len(found) > 1 else 2 * reach
-            start += found[-1][0]
-        yield
-    spans.extend((start + a, start + b) for a, b in wrap(text[start:], width))
-    return spans
-
-
-def _shifted(spans: Iterable[tuple[int, int]], offset: int) -> Iterator[tuple[int, int]]:
-    return ((offset + start, offset + stop) for start, stop in spans)
 
 
 def _indent(block: Block) -> int:
@@ -251,13 +251,23 @@ def _first_lines(text: str, width: int, count: int) -> Spans:
         reach *= 2
 
 
-def _more(block: Block, shown: int) -> Headline | None:
-    """The line that tells how much is not shown, and how to see it."""
-    left = block.body.text[shown:]
-    lines = left.count("\n")
-    if block.left_out:
+def _last_lines(text: str, width: int) -> Spans:
+    """The last lines of a text; none if they are too long to be told from its end."""
+    start = len(text) + 1
+    for _ in range(LAST_LINES):
+        start = text.rfind("\n", max(0, len(text) - _REACH), start - 1) + 1
+        if start == 0:
+            return []
+    return [(start + a, start + b) for a, b in wrap(text[start:], width)][-LAST_LINES:]
+
+
+def _more(block: Block, shown: int, stop: int) -> Headline | None:
+    """The line that tells how much is not shown from `shown` on up to `stop`, and how to see it."""
+    left, is_end = block.body.text[shown:stop], stop == len(block.body.text)
+    lines = left.count("\n") - (not is_end)
+    if block.left_out and is_end:
         amount = f"{size(len(left) + block.left_out)} more"
-    elif lines:
+    elif lines > 0:
         amount = f"{lines:,} more line{'s' if lines > 1 else ''}"
     elif left.strip():
         amount = f"{size(len(left))} more"

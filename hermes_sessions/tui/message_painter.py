@@ -15,7 +15,7 @@ from hermes_sessions.model import MessageStub
 from hermes_sessions.text import cell_width, fit
 from hermes_sessions.tui.line_styles import Run
 from hermes_sessions.tui.looks import Looks
-from hermes_sessions.tui.openings import role_look
+from hermes_sessions.tui.openings import DIVIDERS, role_look
 from hermes_sessions.tui.transcript import Line, Mark
 
 GUTTER = 2
@@ -31,7 +31,7 @@ LOOKS = {
     "system": "$role-system",
     "prompt": "on $panel",
     "cursor": "bold",
-    "undone": "$muted",
+    "undone": "$muted italic",
     "muted": "$muted",
     "glimpse": "$muted",
     "divider": "$muted",
@@ -39,25 +39,52 @@ LOOKS = {
     "reasoning": "$muted italic",
     "quote": "$muted italic",
     "rule": "$rule",
+    "quote-bar": "$rule",
     "error": "$diff-removed bold",
     "strong": "bold",
-    "heading": "$heading bold",
+    "emphasis": "italic",
+    "strike": "strike",
+    "heading1": "$heading bold underline",
+    "heading2": "$heading bold",
+    "heading3": "$heading bold",
     "bullet": "$heading",
+    "done": "$diff-added",
+    "attachment": "$role-tool italic",
     "code": "on $code",
     "block": "on $code",
-    "fence": "$muted on $code",
+    "fence": "$muted italic on $code",
+    "inset": "on $background",
     "link": "$link underline",
-    "added": "$diff-added",
-    "removed": "$diff-removed",
+    "target": "$muted",
+    "gap": "",
+    "keyword": "$syntax-keyword",
+    "string": "$syntax-string",
+    "number": "$syntax-number",
+    "comment": "$muted italic",
+    "name": "$syntax-name",
+    "type": "$syntax-type",
+    "key": "$muted",
+    "file": "bold underline",
+    "added": "$diff-added on $diff-added-ground",
+    "removed": "$diff-removed on $diff-removed-ground",
+    "more": "$diff-added",
+    "fewer": "$diff-removed",
+    "succeeded": "$diff-added",
+    "failed": "$diff-removed bold",
     "place": "$diff-place",
     "result": "",
     "argument": "",
     "hit": "$hit-text $hit-style on $hit",
+    "find": "$link reverse",
     "found": "$hit-current-text bold on $hit-current",
 }
 
+FILLED = {"added": "added", "removed": "removed", "block": "block", "fence": "block"}
+"""The looks whose ground goes on to the edge, and the look of what is there."""
+
+_CODE = frozenset({"block", "fence", "code"})
 _BARS = {"user": "▌", "tool": "┆"}
-_CURSOR_BAR = "┃"
+_CURSOR_BAR, _UNDONE_BAR = "┃", "╎"
 
 
 class Look(NamedTuple):
@@ -89,26 +116,29 @@ class MessagePainter:
 
     def strip(self, line: Line, stub: MessageStub, width: int, look: Look, key: int) -> Strip:
         """Return a line of a message, `width` cells wide. `key` is the y that a selection names the line by."""
-        if line.kind in ("day", "compressed"):
+        if line.kind in DIVIDERS:
             return self._divider(line, width, look, key)
-        ground = " ".join(
-            look
-            for look, on in (("prompt", stub.role == "user" and line.kind != "blank"), ("undone", stub.rewound))
-            if on
-        )
+        ground = "prompt" if stub.role == "user" and line.kind != "blank" else ""
         runs = line.runs()
+        if stub.rewound:
+            runs = [run._replace(look=_undone(run.look)) for run in runs]
         for mark in look.marks:
             runs = _marked(runs, [run.at for run in runs], mark.start, mark.stop, mark.look)
         gutter = [Run(" " * GUTTER, "")]
         if line.kind != "blank":
-            bar = _CURSOR_BAR if look.current else _BARS.get(stub.role, "│")
-            gutter = [Run(f"{bar} ", f"{role_look(stub.role)} cursor" if look.current else role_look(stub.role))]
-        runs.insert(0, Run(" " * line.indent, ""))
+            bar = _CURSOR_BAR if look.current else _UNDONE_BAR if stub.rewound else _BARS.get(stub.role, "│")
+            role = "muted" if stub.rewound else role_look(stub.role)
+            gutter = [Run(f"{bar} ", f"{role} cursor" if look.current else role)]
+        if line.lead.text:
+            runs.insert(0, line.lead)
+        runs.insert(0, Run(" " * (line.indent - len(line.lead.text)), ""))
+        if line.is_rule:
+            runs.append(Run("─" * (width - GUTTER - line.indent - line.stop + line.start - 1), "rule"))
         return self._joined(gutter, runs, ground, width, look, key)
 
     def _divider(self, line: Line, width: int, look: Look, key: int) -> Strip:
-        words = line.source.text
-        rule = "─" * max(2, width - GUTTER - len(words) - 6)
+        words = fit(line.source.text, max(1, width - GUTTER - 5))
+        rule = "─" * max(0, width - GUTTER - cell_width(words) - 5)
         runs = [Run("── ", "rule"), Run(words, "divider"), Run(f" {rule}", "rule")]
         return self._joined([Run(" " * GUTTER, "")], runs, "", width, look._replace(shift=0), key)
 
@@ -121,20 +151,33 @@ class MessagePainter:
             gutter = _marked(gutter, [0], start, stop, SELECTED)
             runs = _marked(runs, _columns(runs), start - GUTTER, stop - GUTTER, SELECTED)
         last = runs[-1].look.split() if runs else []
-        filler = self.looks[f"{ground} block" if "block" in last or "fence" in last else ground]
+        filled = next((look for look in FILLED if look in last), None)
+        filler = self.looks[_on(ground, FILLED[filled]) if filled else ground]
         left_out, runs = _window(runs, look.shift, max(0, width - GUTTER))
         front = Strip(self._segments(gutter, ground)).apply_offsets(0, key)
         text = Strip(self._segments(runs, ground)).apply_offsets(GUTTER + left_out, key)
         return Strip.join([front, text]).crop_extend(0, width, filler)
 
     def _segments(self, runs: Iterable[Run], ground: str) -> list[Segment]:
-        return [Segment(text, self._run_style(f"{ground} {look}")) for text, look, _ in runs if text]
+        return [Segment(text, self._run_style(_on(ground, look))) for text, look, _ in runs if text]
 
     def _run_style(self, look: str) -> Style:
         plain = look.replace(SELECTED, "")
         if plain == look:
             return self.looks[look]
         return self.looks[plain] + self._view.screen.get_component_rich_style("screen--selection")
+
+
+def _on(ground: str, look: str) -> str:
+    """A look on the ground of a whole message. Code, whose own ground may be the same, then has that of the screen."""
+    if not ground:
+        return look
+    return " ".join([ground, *(f"{part} inset" if part in _CODE else part for part in look.split())])
+
+
+def _undone(look: str) -> str:
+    """What a look becomes in a message that the person took back: nothing but the grounds of code stays."""
+    return " ".join([*(part for part in look.split() if part in _CODE or part == "strike"), "undone"])
 
 
 def _columns(runs: Sequence[Run]) -> list[int]:

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from hermes_sessions.text import cell_width, steady, wrap
 from hermes_sessions.tui.line_styles import HIDDEN, LONGEST_STYLED_LINE, LONGEST_STYLED_TEXT, Run, SourceText
-from hermes_sessions.tui.message_blocks import Steps
+from hermes_sessions.tui.steps import Steps
 
 Alignment = Literal["left", "right", "centre"]
 

@@ -1,35 +1,37 @@
 """The pane that shows a conversation: one widget that draws the lines on the screen and loads only their texts.
 
 It owns the scroll position, the message cursor, what is folded and what is found. Where lines are is `transcript`'s
-business, what they look like `message_painter`'s; where texts come from is told by the caller of `show`.
+business, what they look like `drawn_lines`'; where texts come from is told by the caller of `show`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from textual import events, work
-from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.message import Message as TextualMessage
-from textual.scroll_view import ScrollView
+from textual.reactive import var
 from textual.selection import Selection
 from textual.strip import Strip
 
 from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import Conversation, Message, MessageStub
+from hermes_sessions.tui.drawn_lines import DrawnLines
 from hermes_sessions.tui.failed import Failed
-from hermes_sessions.tui.findings import Hit
 from hermes_sessions.tui.keys import bindings
 from hermes_sessions.tui.matcher import Matcher
 from hermes_sessions.tui.message_copy import text_between
-from hermes_sessions.tui.message_finder import MessageFinder, marks_of
-from hermes_sessions.tui.message_layout import Tools
-from hermes_sessions.tui.message_painter import GUTTER, Look, MessagePainter
+from hermes_sessions.tui.message_hits import MessageHits
+from hermes_sessions.tui.message_layout import NEXT_TOOLS, Tools
+from hermes_sessions.tui.message_painter import GUTTER
+from hermes_sessions.tui.openings import Story
+from hermes_sessions.tui.paged_view import UNKNOWN_PAGE, PagedView
 from hermes_sessions.tui.reading import BATCH, Load, Reading
 from hermes_sessions.tui.transcript import Transcript, nearest
-from hermes_sessions.tui.viewport import LAST_ROW, Viewport
+from hermes_sessions.tui.viewport import LAST_ROW, Here, Viewport
 
 MEASURE_AFTER_SECONDS = 0.3
 """How long nothing may have been folded or resized before heights are made exact."""
@@ -40,53 +42,44 @@ UNWRAPPED_WIDTH = 1000
 SHIFT = 16
 """Cells by which unwrapped text moves sideways."""
 
-_UNKNOWN_WIDTH, _UNKNOWN_PAGE = 80, 40
-_NEXT_TOOLS: dict[Tools, Tools] = {"off": "short", "short": "full", "full": "off"}
+_UNKNOWN_WIDTH = 80
 
 
-class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
+class MessageView(PagedView, inherit_bindings=False):
     """A conversation, read like in a pager."""
 
     BINDINGS = bindings("messages")
     DEFAULT_CSS = "MessageView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }"
 
-    class Opened(TextualMessage):
-        """Another conversation is on the screen."""
-
-        def __init__(self, conversation: Conversation) -> None:
-            super().__init__()
-            self.conversation = conversation
-
+    @dataclass
     class HitReached(TextualMessage):
         """The view came to a found place, or knows better how many there are. `total` 0: nothing was found."""
 
-        def __init__(self, position: int, total: int, *, complete: bool, wrapped: bool) -> None:
-            super().__init__()
-            self.position = position
-            """The number of the place, from 1."""
-            self.total = total
-            self.complete = complete
-            """Whether the whole conversation has been searched."""
-            self.wrapped = wrapped
-            """Whether the way there led past the end of the conversation."""
+        position: int
+        """The number of the place, from 1."""
+        total: int
+        complete: bool
+        """Whether the whole conversation has been searched."""
+        wrapped: bool
+        """Whether the way there led past the end of the conversation."""
+
+    found: var[tuple[int, int]] = var((0, 0))
+    """The number of the place the person was taken to, and how many are known."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.conversation: Conversation | None = None
-        self.placeholder = ""
-        """What is said while there are no messages to show."""
-        self.finder = MessageFinder(self._fetch, self._reach, self._report)
-        self._reading = Reading(Transcript((), _UNKNOWN_WIDTH))
-        self._viewport = Viewport(self._reading.transcript, _UNKNOWN_PAGE)
+        self.hits = MessageHits(self)
+        self.reading = Reading(Transcript((), _UNKNOWN_WIDTH))
+        """The conversation and its texts."""
+        self.viewport = Viewport(self.reading.transcript, UNKNOWN_PAGE)
+        """The lines on the screen and the message cursor; it is moved by the view alone."""
         self._shows = 0
-        self._tools: Tools = "off"
-        self._reasoning = False
-        self._wrapped = True
-        self._shift = 0
-        self._words = Matcher(())
+        self.tools: Tools = "off"
+        self.reasoning = False
+        self.wrapped = True
         self._is_reading = self._is_placing = False
-        self._painter = MessagePainter(self)
-        self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(1024)
+        self.drawn = DrawnLines(self, self.hits)
 
     async def show(
         self,
@@ -95,16 +88,17 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
         load: Load,
         at: int | None = None,
         words: Sequence[str] = (),
+        branched_from: Conversation | None = None,
     ) -> None:
         """Show a conversation at the message with the id `at`, or the nearest, else at its end; mark `words` in it.
 
         Returns when the texts that are seen first are there, or when another conversation was asked for meanwhile.
         `load` may raise the errors of `errors.SessionsError`; then nothing is changed.
         """
-        self._shows += 1
-        show = self._shows
-        reading = Reading(Transcript(stubs, self._text_width, tools=self._tools, reasoning=self._reasoning), load)
-        matcher, page = Matcher(words), self._page
+        show = self._shows = self._shows + 1
+        width, story = self._text_width, Story.of(conversation, branched_from)
+        reading = Reading(Transcript(stubs, width, tools=self.tools, reasoning=self.reasoning, story=story), load)
+        matcher, page = Matcher(words), self.page
         index, row = max(0, len(stubs) - 1), LAST_ROW
         if at is not None and len(stubs):
             index = nearest(stubs, at)
@@ -112,51 +106,64 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
         await reading.read_around(index, row, page)
         if show != self._shows:
             return
-        self.conversation, self._words, self._shift = conversation, matcher, 0
+        self.conversation = conversation
+        self.hits.words, self.drawn.shift = matcher, 0
         self._take(reading)
-        self._viewport = Viewport(reading.transcript, page)
+        self.viewport = Viewport(reading.transcript, page)
         if at is None or not len(stubs):
-            self._viewport.go_to_end()
+            self.viewport.go_to_end()
         else:
-            self._viewport.go_to(index, row)
+            self.viewport.go_to(index, row)
         self.on_resize()
-        self.post_message(self.Opened(conversation))
 
     def extend(self, stubs: Sequence[MessageStub]) -> None:
         """Take the outline of the conversation as it is now. At the end, the view stays at the end."""
-        viewport, known = self._viewport, len(self._viewport.transcript)
+        viewport, known = self.viewport, len(self.viewport.transcript)
         if viewport.transcript.extend(stubs):
             viewport.place_again()
-            self._find_from(known)
+            self.run_worker(self.hits.extend(known), group="find")
         else:
-            self._take(self._reading.of(stubs))
-            viewport.renew(self._reading.transcript)
+            self._take(self.reading.of(stubs))
+            viewport.renew(self.reading.transcript)
         self._moved()
 
-    async def find(self, text: str) -> None:
-        """Look for `text` in the whole conversation and go to the first place from here on; blank text ends it."""
-        await self._find(self.finder.find(Matcher([text]), self._viewport.first, len(self._viewport.transcript)))
+    async def go_to(self, index: int) -> None:
+        """Put the cursor on message number `index`, from 0, and its beginning at the top of the screen."""
+        reading, transcript = self.reading, self.reading.transcript
+        if not 0 <= index < len(transcript):
+            return
+        try:
+            await reading.read_around(index, transcript.first_row(index), self.page)
+        except SessionsError as error:
+            self.post_message(Failed(error))
+        if reading is self.reading:
+            self.viewport.put_cursor(index)
+            self._moved()
 
-    async def next_hit(self, step: int = 1) -> None:
-        """Go to the next found place, or with -1 to the one before. Without a find, to the words of the search."""
-        cursor = self._viewport.cursor
-        await (self._find(self.finder.step(step, cursor)) if self.finder.matcher else self.search_hit(cursor, step))
+    def show_line(self, index: int, row: int) -> None:
+        """Put the cursor on a message and a line of it on the screen. Its text must be here."""
+        self.viewport.go_to(index, row)
+        self._moved()
 
-    async def search_hit(self, start: int = 0, beyond: int = 0) -> None:
-        """Go to the first of the search's words from message number `start` on, or as far `beyond` it."""
-        count = len(self._viewport.transcript)
-        await self._find(self.finder.find(self._words, start, count, beyond=beyond, round_about=False))
+    def go_back(self, here: Here | None) -> None:
+        """Be again where the person was, in the same conversation."""
+        if here is not None:
+            self.viewport.go_back(here)
+            self._moved()
 
     @property
     def current_message(self) -> Message | None:
         """The message under the cursor; None while its text is not here."""
-        layout = self._viewport.transcript.layout(self._viewport.cursor)
+        layout = self.viewport.transcript.layout(self.viewport.cursor)
         return layout.message if layout else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that would change nothing do not work, so that nobody is told of them."""
+        return not self.wrapped if action in ("left", "right") else True
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text: lines that only the width has broken come back in one piece."""
-        start, end = selection
-        transcript = self._viewport.transcript
+        (start, end), transcript = selection, self.viewport.transcript
         first = (*divmod(start.y, LAST_ROW), start.x - GUTTER) if start else (0, 0, 0)
         last = (*divmod(end.y, LAST_ROW), end.x - GUTTER) if end else (len(transcript), 0, 0)
         return text_between(transcript, first, last), "\n"
@@ -168,98 +175,68 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         """Forget the colours of the theme before."""
         super().notify_style_update()
-        self._painter.looks.forget()
-        self._strips.clear()
+        self.drawn.forget(colours=True)
 
     def on_resize(self) -> None:
-        if self._viewport.resize(self._page, self._lay_out):
+        if self.viewport.resize(self.page, self._lay_out):
             self._measure_later()
             self._clear_selection()
         self._moved(redraw=True)
 
     def on_click(self, event: events.Click) -> None:
-        if not len(self._viewport.transcript):
+        if not len(self.viewport.transcript):
             return
-        self._viewport.cursor, _ = self._viewport.transcript.heights.locate(self.scroll_offset.y + event.y)
-        self._changed()
+        self.viewport.cursor, _ = self.viewport.transcript.heights.locate(self.scroll_offset.y + event.y)
+        self.redraw()
         if event.chain > 1:
             event.prevent_default()  # which would select everything there is
             self.action_fold()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Make exact what comes into view; the line at the top stays there, whatever its number becomes."""
-        if not self._is_placing and self._page == self._viewport.page:  # a new size is `on_resize`'s business
-            self._viewport.scroll_to(round(new_value))
+        if not self._is_placing and self.page == self.viewport.page:  # a new size is `on_resize`'s business
+            self.viewport.scroll_to(round(new_value))
             self._moved()
         super().watch_scroll_y(old_value, self.scroll_y)
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
-        viewport, width = self._viewport, self.scrollable_content_region.width
-        transcript, line_number = viewport.transcript, y + self.scroll_offset.y
-        if not len(transcript) and y == 1:
-            return self._painter.words(self.placeholder, width)
-        if line_number >= transcript.heights.total:
-            return self._painter.blank(width)
-        index, row = transcript.heights.locate(line_number)
-        selected = self.text_selection.get_span(index * LAST_ROW + row) if self.text_selection else None
-        key = (index, row, index == viewport.cursor)
-        strip = None if selected else self._strips.get(key)
-        if strip is None:
-            line = transcript.line(index, row)
-            marks = [*marks_of(self._words, line), *self.finder.marks(index, line)]
-            look = Look(index == viewport.cursor, self._shift, marks, selected)
-            strip = self._painter.strip(line, transcript.stub(index), width, look, index * LAST_ROW + row)
-            if not selected:
-                self._strips[key] = strip
-        return strip
-
-    def action_up(self) -> None:
-        self._scroll(-1)
-
-    def action_down(self) -> None:
-        self._scroll(1)
-
-    def action_page_up(self) -> None:
-        self._scroll(min(-1, 1 - self._page))
-
-    def action_page_down(self) -> None:
-        self._scroll(max(1, self._page - 1))
-
-    def action_half_up(self) -> None:
-        self._scroll(-(self._page // 2))
-
-    def action_half_down(self) -> None:
-        self._scroll(self._page // 2)
+        width = self.scrollable_content_region.width
+        return self.drawn.strip(self.viewport, y + self.scroll_offset.y, width, self.text_selection)
 
     def action_first(self) -> None:
-        self._viewport.go_to_start()
+        self.viewport.go_to_start()
         self._moved()
 
     def action_last(self) -> None:
-        self._viewport.go_to_end()
+        self.viewport.go_to_end()
         self._moved()
 
-    def action_next_message(self) -> None:
-        self._viewport.move_cursor(1)
+    def action_message(self, step: int) -> None:
+        """Go to the next message, or with -1 to the one before."""
+        self.viewport.put_cursor(self.viewport.cursor + step)
         self._moved()
 
-    def action_previous_message(self) -> None:
-        self._viewport.move_cursor(-1)
-        self._moved()
+    async def action_prompt(self, step: int) -> None:
+        """Go to the next message of the person, or with -1 to the one before."""
+        stubs = self.viewport.transcript.stubs
+        rest = range(self.viewport.cursor + step, len(stubs) if step > 0 else -1, step)
+        found = next((index for index in rest if stubs[index].role == "user"), None)
+        if found is not None:
+            await self.go_to(found)
 
     def action_left(self) -> None:
-        self._shift = max(0, self._shift - SHIFT)
-        self._changed()
+        self.drawn.shift = max(0, self.drawn.shift - SHIFT)
+        self.redraw()
 
     def action_right(self) -> None:
-        if not self._wrapped:
-            self._shift = min(UNWRAPPED_WIDTH, self._shift + SHIFT)
-            self._changed()
+        if not self.wrapped:
+            self.drawn.shift = min(UNWRAPPED_WIDTH, self.drawn.shift + SHIFT)
+            self.redraw()
 
     def action_fold(self) -> None:
         """Show all of the message under the cursor, or fold it."""
-        viewport = self._viewport
+        viewport = self.viewport
         if len(viewport.transcript):
             opened = viewport.transcript.is_open(viewport.cursor)
             viewport.fold(lambda: viewport.transcript.toggle(viewport.cursor, not opened))
@@ -268,55 +245,46 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def action_tools(self) -> None:
         """Show what tools said as a line, short, in full."""
-        self._tools = _NEXT_TOOLS[self._tools]
+        self.tools = NEXT_TOOLS[self.tools]
         self._refold()
 
     def action_reasoning(self) -> None:
         """Show what was thought as a line, or in full."""
-        self._reasoning = not self._reasoning
+        self.reasoning = not self.reasoning
         self._refold()
 
     def action_wrap(self) -> None:
         """Break long lines at the edge, or let them go on beyond it."""
-        self._wrapped, self._shift = not self._wrapped, 0
+        self.wrapped, self.drawn.shift = not self.wrapped, 0
         self._refold()
 
     @property
-    def _page(self) -> int:
-        """The number of lines that are seen."""
-        return self.size.height if self.size.area else _UNKNOWN_PAGE
-
-    @property
     def _text_width(self) -> int:
-        if not self._wrapped:
+        if not self.wrapped:
             return UNWRAPPED_WIDTH
         return (self.size.width if self.size.area else _UNKNOWN_WIDTH) - GUTTER - 1
 
-    def _scroll(self, lines: int) -> None:
-        self.scroll_to(y=self.scroll_y + lines, animate=False, force=True)
-
     def _take(self, reading: Reading) -> None:
         """Show another transcript. What is found in the one before means nothing here."""
-        self._reading = reading
-        self.finder.clear()
+        self.reading = reading
         self._clear_selection()
-        self._changed()
+        self.hits.forget()
         self._measure_later()
 
     def _lay_out(self) -> bool:
-        return self._viewport.transcript.relayout(self._text_width, self._tools, self._reasoning)
+        return self.viewport.transcript.relayout(self._text_width, self.tools, self.reasoning)
 
     def _refold(self) -> None:
         self._clear_selection()
-        self._viewport.fold(self._lay_out)
+        self.viewport.fold(self._lay_out)
         self._moved(redraw=True)
         self._measure_later()
 
     def _moved(self, *, redraw: bool = False) -> None:
         """Tell Textual where the viewport is now, and see to the texts in it. `redraw` if lines look different."""
-        viewport = self._viewport
+        viewport = self.viewport
         if redraw:
-            self._strips.clear()
+            self.drawn.forget()
         self._is_placing = True
         try:
             self.virtual_size = Size(self.size.width, viewport.transcript.heights.total)
@@ -324,12 +292,15 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
         finally:
             self._is_placing = False
         self.refresh()
+        if self.reading.is_plain(viewport.around):
+            self.run_worker(self.reading.colour(lambda: self.viewport.around, self.redraw), group="texts")
         if not self._is_reading and viewport.transcript.missing(viewport.around):
             self._is_reading = True
             self._read_visible()
 
-    def _changed(self) -> None:
-        self._strips.clear()
+    def redraw(self) -> None:
+        """Draw what is seen again: it looks different now."""
+        self.drawn.forget()
         self.refresh()
 
     def _clear_selection(self) -> None:
@@ -339,12 +310,12 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
     @work(group="texts")
     async def _read_visible(self) -> None:
         try:
-            while wanted := self._viewport.transcript.missing(self._viewport.around):
-                reading, first = self._reading, self._viewport.first
+            while wanted := self.viewport.transcript.missing(self.viewport.around):
+                reading, first = self.reading, self.viewport.first
                 await reading.read(sorted(wanted, key=lambda index: abs(index - first))[:BATCH])
-                if reading is self._reading:
-                    reading.transcript.trim(self._viewport.around)
-                    self._viewport.place_again()
+                if reading is self.reading:
+                    reading.transcript.trim(self.viewport.around)
+                    self.viewport.place_again()
                     self._moved(redraw=True)
         except SessionsError as error:
             self.post_message(Failed(error))
@@ -356,38 +327,10 @@ class MessageView(ScrollView, can_focus=True, inherit_bindings=False):
         """Make all heights exact once nothing else happens."""
         await asyncio.sleep(MEASURE_AFTER_SECONDS)
         try:
-            await self._reading.measure(self._heights_changed)
+            await self.reading.measure(self._heights_changed)
         except SessionsError as error:
             self.post_message(Failed(error))
 
     def _heights_changed(self) -> None:
-        self._viewport.place_again()
+        self.viewport.place_again()
         self._moved()
-
-    @work(group="find")
-    async def _find_from(self, index: int) -> None:
-        await self._find(self.finder.extend(range(index, len(self._viewport.transcript))))
-
-    async def _find(self, finding: Awaitable[None]) -> None:
-        self._changed()
-        try:
-            await finding
-        except SessionsError as error:
-            self.post_message(Failed(error))
-
-    async def _fetch(self, indices: Sequence[int]) -> Mapping[int, Message | None] | None:
-        reading = self._reading
-        messages = await reading.fetch(indices)
-        return messages if reading is self._reading else None
-
-    async def _reach(self, hit: Hit) -> None:
-        reading = self._reading
-        row = await reading.row_of(hit.message, self.finder.matcher, hit.block, hit.start)
-        await reading.read_around(hit.message, row, self._page)
-        if reading is self._reading:
-            self._viewport.go_to(hit.message, row)
-            self._moved()
-
-    def _report(self, finder: MessageFinder, wrapped: bool) -> None:
-        self._changed()
-        self.post_message(self.HitReached(finder.position, finder.total, complete=finder.complete, wrapped=wrapped))

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from hermes_sessions.model import Message, MessageStub
+from hermes_sessions.tui.code_colours import colours
+from hermes_sessions.tui.line_styles import SourceText
 from hermes_sessions.tui.matcher import Matcher
-from hermes_sessions.tui.message_blocks import Steps
 from hermes_sessions.tui.message_layout import MessageLayout
+from hermes_sessions.tui.steps import Steps
 from hermes_sessions.tui.transcript import Transcript
 
 T = TypeVar("T")
@@ -41,6 +43,7 @@ class Reading:
         self.transcript = transcript
         self._load = load
         self._slices = Slices()
+        self._is_colouring = False
 
     def of(self, stubs: Sequence[MessageStub]) -> Reading:
         """Return the reading of another outline of the same conversation, with the texts that are here."""
@@ -64,6 +67,28 @@ class Reading:
             transcript.put(index, await self._slices.run(transcript.layout_steps(index, message)))
         for index in transcript.missing(indices):
             await self._slices.run(transcript.ready_steps(index))
+
+    def is_plain(self, indices: Iterable[int]) -> bool:
+        """Say whether code in these messages lacks its colours, and nobody is at it."""
+        return not self._is_colouring and next(self._waiting(indices), None) is not None
+
+    async def colour(self, around: Callable[[], Iterable[int]], changed: Callable[[], None]) -> None:
+        """Give the code in the messages that are `around` its colours; calls `changed` after each text of them."""
+        if self._is_colouring:
+            return
+        self._is_colouring = True
+        try:
+            while source := next(self._waiting(around()), None):
+                for block in list(source.waiting):
+                    code = source.text[block.first : max(block.first, block.last)]
+                    source.colour(block, await asyncio.to_thread(colours, code, block.language))
+                changed()
+        finally:
+            self._is_colouring = False
+
+    def _waiting(self, indices: Iterable[int]) -> Iterator[SourceText]:
+        layouts = map(self.transcript.layout, indices)
+        return (source for layout in layouts if layout for source in layout.waiting)
 
     async def read_around(self, index: int, row: int, page: int) -> None:
         """Get everything ready that is seen when a place is on the screen."""

@@ -16,8 +16,11 @@ from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.geometry import Offset
 from textual.getters import query_one
 from textual.message import Message as TextualMessage
+from textual.strip import Strip
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from hermes_sessions.errors import SessionsError
@@ -32,9 +35,26 @@ from hermes_sessions.tui.keys import bindings
 if TYPE_CHECKING:
     from hermes_sessions.services.completion import Vocabulary
 
+QUIET_SECONDS = 0.25
+"""How long an answer may take before it is said that there is none yet: what is said for a blink only flickers."""
+
+ROOMY_PART = 0.7
+"""What the words at the right end have of the line, while the typed text leaves it to them: see `browser.tcss`."""
+
 
 class LineInput(Input):
     """One row of text, edited by grapheme clusters. What is pasted becomes one safe line."""
+
+    @property
+    def cursor_screen_offset(self) -> Offset:
+        """Where the terminal's own cursor is put, for screen readers and input methods; Textual's is one cell off."""
+        offset = super().cursor_screen_offset
+        return offset - (1, 0) if self.cursor_at_end else offset
+
+    def render_line(self, y: int) -> Strip:
+        if self.has_focus:  # it may have been moved since the text changed
+            self.app.cursor_position = self.cursor_screen_offset
+        return super().render_line(y)
 
     def __init__(
         self, placeholder: str, *, value: str = "", highlighter: Highlighter | None = None, id: str | None = None
@@ -108,15 +128,19 @@ class QueryInput(LineInput):
     def on_unmount(self) -> None:
         self.remember()
 
-    def recall(self) -> bool:
-        """Show the search before the one that is shown, and say whether there was one. What the person wrote stays."""
+    def recall(self, step: int) -> bool:
+        """Show the search before the one that is shown, or with -1 the one after, and say whether there was one.
+
+        What the person wrote stays; after the newest search comes the empty line that the way back began at.
+        """
         if self.value != self._recalled:
             self._steps = 0
-        if self.value and not self._steps:
+        if (self.value and not self._steps) or self._steps + step < 0:
             return False
-        if (text := self._past.before(self._steps + 1)) is None:
+        text = self._past.before(self._steps + step) if self._steps + step else ""
+        if text is None:
             return False
-        self._steps += 1
+        self._steps += step
         self._recalled = self.value = text
         self.cursor_position = len(text)
         return True
@@ -158,6 +182,7 @@ class SearchBar(Horizontal):
         self._vocabulary: Vocabulary = {}
         self._wanted = 0
         self._wanted_for = ""
+        self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(Content("❯"), id="prompt")
@@ -180,8 +205,16 @@ class SearchBar(Horizontal):
         self.input.remember()
         self.input.value = ""
 
+    def say_soon(self, *words: str) -> None:
+        """Show these words, unless there is something else to say in a moment."""
+        if self._timer is None:
+            self._timer = self.set_timer(QUIET_SECONDS, lambda: self.say(*words))
+
     def say(self, *words: str, error: bool = False, problems: Sequence[Problem] = ()) -> None:
         """Show the first of `words` that fits at the right end, the last one cut if need be, and mark `problems`."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
         if problems != self.input.problems:
             self.input.problems = problems
             self.input.refresh()
@@ -240,6 +273,7 @@ class SearchBar(Horizontal):
         self.candidates.hide()
 
     def on_resize(self) -> None:
+        self._make_room()
         self._draw_status()
 
     def on_descendant_blur(self) -> None:
@@ -254,7 +288,13 @@ class SearchBar(Horizontal):
         if self.text != self._wanted_for:
             self._wanted = 0
         self.input.problems = ()
+        self._make_room()
         self.post_message(self.Changed(event.value))
+
+    def _make_room(self) -> None:
+        """Leave to the words what the typed text does not take."""
+        left = (1 - ROOMY_PART) * self.size.width - 4  # the prompt, the cursor, and a gap
+        self.set_class(bool(self.text) and cell_width(self.text) <= left, "-roomy")
 
     def _draw_status(self) -> None:
         width = self.status.size.width

@@ -1,4 +1,4 @@
-"""What a row of the session list looks like: columns that line up in cells, and the snippet of a hit.
+"""What a row of the session list looks like: columns that line up in cells, a second line, headings.
 
 All text comes from the store and is made safe here. Which rows there are, and where, is `tui.session_list`'s business.
 """
@@ -18,14 +18,17 @@ from textual.widget import Widget
 from hermes_sessions.model import Conversation, ConversationHits, Money, Overview, SearchHit
 from hermes_sessions.services import wording
 from hermes_sessions.text import cell_width, clean, fit, one_line, pad, steady, wrap
+from hermes_sessions.tui.list_rows import DEEPEST, UNFOLDED
 from hermes_sessions.tui.looks import Looks
 
 MARKS = {"complete": "✓", "interrupted": "◐", "error": "✗", "empty": "○"}
 LIVE_MARK = "●"
 ARCHIVED_SIGN, SUBAGENT_SIGN, BRANCH_SIGN = "▣ ", "↳ ", "↱ "
+MARKED = "▌"
 
-MIN_TITLE = 24
-AGE, MESSAGES, COST, SOURCE = 7, 5, 8, 8
+MIN_TITLE, ROOMY_TITLE = 24, 36
+AGE, MESSAGES, COST, SOURCE, DIRECTORY, MODEL = 7, 5, 8, 8, 22, 17
+GAP = " · "
 
 ROLE_LABELS = {"user": "you", "assistant": "agent", "tool": "tool", "system": "system"}
 LABEL_WIDTH = 6
@@ -38,6 +41,8 @@ _LOOKS = {
     "title": "$foreground",
     "preview": "$foreground italic",
     "muted": "$muted",
+    "heading": "$heading",
+    "marked": "$rule-focus bold",
     "hit": "$hit-text $hit-style on $hit",
     "complete": "$status-done",
     "interrupted": "$status-interrupted",
@@ -65,18 +70,40 @@ class Columns(NamedTuple):
     messages: int = 0
     cost: int = 0
     source: int = 0
+    directory: int = 0
+    model: int = 0
 
     @classmethod
-    def of(cls, width: int) -> Columns:
-        """The columns of a row of `width` cells; the most telling ones stay longest."""
+    def of(cls, width: int, *, facts: bool = True) -> Columns:
+        """The columns of a row of `width` cells; the most telling ones stay longest. Without `facts` there is neither
+        directory nor model: they stand on the second line."""
         title = max(0, width - 2)
         columns = {}
-        for name, size in (("age", AGE), ("cost", COST), ("messages", MESSAGES), ("source", SOURCE)):
-            if title - size - 1 < MIN_TITLE:
+        for name, size, least in (
+            ("age", AGE, MIN_TITLE),
+            ("cost", COST, MIN_TITLE),
+            ("messages", MESSAGES, MIN_TITLE),
+            ("source", SOURCE, MIN_TITLE),
+            ("directory", DIRECTORY, ROOMY_TITLE),
+            ("model", MODEL, ROOMY_TITLE),
+        ):
+            if title - size - 1 < least or (name == "directory" and not facts):
                 break
             columns[name] = size
             title -= size + 1
         return cls(title, **columns)
+
+
+class RowState(NamedTuple):
+    """How a row stands in the list."""
+
+    selected: bool = False
+    """Whether the cursor is on it."""
+    marked: bool = False
+    depth: int = 0
+    """How many conversations it stands below."""
+    fold: str = ""
+    """The sign and number of the subagents below it, shown or not."""
 
 
 class RowPainter:
@@ -86,6 +113,10 @@ class RowPainter:
         self.looks = Looks(widget, _LOOKS)
         self.cursor = "blurred"
         """The look of the row under the cursor: `cursor`, or `blurred` while the keys go elsewhere."""
+        self.sort = "active"
+        """What the list is sorted by: times and numbers are those that decide the order."""
+        self.facts_below = False
+        """Whether every row has a second line that says where and by which model."""
         self._clock = clock
 
     def blank(self, width: int) -> Strip:
@@ -99,26 +130,61 @@ class RowPainter:
         style = self._style("title" if y == 1 else "muted", False)
         return Strip([Segment(pad("  " + words[y - 1], width), style)], width)
 
-    def row(self, item: Conversation, overview: Overview | None, width: int, *, selected: bool) -> Strip:
-        """The first line of a conversation, exactly `width` cells wide."""
-        columns = Columns.of(width)
-        cells = [self._mark(overview), self._title(item, overview, columns.title)]
-        if columns.age:
-            cells.append((" " + pad(short_age(item.last_active_at, self._clock()), AGE, right=True), "muted"))
-        if columns.messages:
-            count = "" if overview is None else wording.count(overview.message_count)
-            cells.append((" " + pad(count, MESSAGES, right=True), "muted"))
-        if columns.cost:
-            words, kind = ("", "muted") if overview is None else _money(overview.cost)
-            cells.append((" " + pad(words, COST, right=True), kind))
-        if columns.source:
-            cells.append((" " + pad(steady(one_line(item.tip.source)), SOURCE), "muted"))
-        return self._strip(cells, width, selected)
+    def heading(self, words: str, count: int, cost: Money | None, width: int) -> Strip:
+        """The line over a group: what it has in common, how many it has, and what they cost if that is known."""
+        facts = wording.count(count)
+        if cost is not None and cost.basis != "unknown":
+            facts += f"{GAP}{wording.money(cost)}"
+        words = fit(steady(one_line(words)), max(MIN_TITLE // 2, width - len(facts) - 2))
+        return self._strip([(words, "heading"), ("  " + facts, "muted")], width, False)
 
-    def snippet(self, hits: ConversationHits | None, width: int, *, selected: bool) -> Strip:
+    def row(self, item: Conversation, overview: Overview | None, width: int, state: RowState) -> Strip:
+        """The first line of a conversation, exactly `width` cells wide."""
+        columns = Columns.of(width, facts=not self.facts_below)
+        when = item.started_at if self.sort == "started" else item.last_active_at
+        count = ""
+        if overview is not None:
+            by_tokens = self.sort == "tokens"
+            count = _count(overview.tokens.total if by_tokens else overview.message_count, tokens=by_tokens)
+        cost = ("", "muted") if overview is None else _money(overview.cost)
+        cells = [
+            self._status(overview),
+            (MARKED if state.marked else " ", "marked"),
+            *self._title(item, overview, columns.title, state),
+            *_column(short_age(when, self._clock()), columns.age, right=True),
+            *_column(count, columns.messages, right=True),
+            *_column(cost[0], columns.cost, cost[1], right=True),
+            *_column(one_line(item.tip.source), columns.source),
+            *_column(_directory(item, columns.directory), columns.directory),
+            *_column(one_line(item.tip.model), columns.model),
+        ]
+        return self._strip(cells, width, state.selected)
+
+    def second(
+        self, item: Conversation, overview: Overview | None, hits: ConversationHits | None, width: int, state: RowState
+    ) -> Strip:
+        """The second line of a conversation: what was found in it, else what it began with, where, and by which model.
+
+        What does not fit is left out from the end.
+        """
+        if hits is not None and hits.hits:
+            return self.snippet(hits, width, selected=state.selected)
+        indent = " " * (2 + 2 * min(state.depth, DEEPEST))
+        room = max(0, width - len(indent) - 1)
+        preview = self._preview(item, overview, width, state)
+        directory = _directory(item, room // 2)
+        branch = one_line(overview.git_branch) if overview else ""
+        facts = [fit(steady(fact), room) for fact in (directory, branch, one_line(item.tip.model)) if fact]
+        least = min(MIN_TITLE, cell_width(preview))
+        while facts and cell_width(GAP.join(facts)) + least + 2 > room:
+            facts.pop()
+        words = GAP.join(facts)
+        if preview:
+            preview = pad(preview, room - cell_width(words) - 2 if words else room) + ("  " if words else "")
+        return self._strip([(indent + preview, "muted"), (words, "muted")], width, state.selected)
+
+    def snippet(self, hits: ConversationHits, width: int, *, selected: bool) -> Strip:
         """The second line of a conversation that was found: who said it, the best piece of it, how many more."""
-        if hits is None or not hits.hits:
-            return self._strip([], width, selected)
         hit = hits.hits[0]
         label = _label(hit)
         more = f" +{wording.count(hits.hit_count - 1)}" if hits.hit_count > 1 else ""
@@ -143,21 +209,45 @@ class RowPainter:
         ground = None if kind == "hit" else cursor.bgcolor
         return style + Style(bgcolor=ground, bold=kind == "title" or style.bold)
 
-    def _mark(self, overview: Overview | None) -> tuple[str, str]:
+    def _status(self, overview: Overview | None) -> tuple[str, str]:
         if overview is None:
-            return "  ", "muted"
-        if overview.live:
-            return f"{LIVE_MARK} ", "live"
-        return f"{MARKS[overview.status]} ", overview.status
+            return " ", "muted"
+        return (LIVE_MARK, "live") if overview.live else (MARKS[overview.status], overview.status)
 
-    def _title(self, item: Conversation, overview: Overview | None, width: int) -> tuple[str, str]:
-        sign = SUBAGENT_SIGN if item.kind == "subagent" else BRANCH_SIGN if item.branched_from else ""
-        if item.archived:
-            sign = ARCHIVED_SIGN + sign
-        if title := one_line(item.title):
-            return pad(steady(sign + title), width), "muted" if item.archived else "title"
-        preview = one_line(overview.preview) if overview else ""
-        return pad(steady(sign + (preview or one_line(item.id))), width), "preview"
+    def _title(
+        self, item: Conversation, overview: Overview | None, width: int, state: RowState
+    ) -> Iterable[tuple[str, str]]:
+        fold = f" {state.fold}" if state.fold else ""
+        kind = "preview" if not one_line(item.title) else "muted" if item.archived else "title"
+        yield pad(_name(item, overview, state), max(0, width - len(fold))), kind
+        if fold:
+            yield fold, "marked" if state.fold[0] == UNFOLDED else "muted"
+
+    def _preview(self, item: Conversation, overview: Overview | None, width: int, state: RowState) -> str:
+        """What the conversation began with, without as much of it as stands in its first line already."""
+        if item.title or overview is None:
+            return steady(one_line(overview.preview)) if overview else ""
+        name = _name(item, overview, state)
+        shown = fit(name, Columns.of(width, facts=not self.facts_below).title - len(state.fold) - bool(state.fold))
+        return "" if shown == name else "…" + name[len(shown) - 1 :].lstrip()
+
+
+def _name(item: Conversation, overview: Overview | None, state: RowState) -> str:
+    """The signs of a conversation and its title, else what it began with, else its id."""
+    sign = SUBAGENT_SIGN if item.kind == "subagent" else BRANCH_SIGN if item.branched_from else ""
+    sign = "  " * min(state.depth, DEEPEST) + (ARCHIVED_SIGN if item.archived else "") + sign
+    words = one_line(item.title) or (one_line(overview.preview) if overview else "") or one_line(item.id)
+    return steady(sign + words)
+
+
+def _column(words: str, width: int, kind: str = "muted", right: bool = False) -> Iterable[tuple[str, str]]:
+    """The cells of a column and the blank before it, or nothing where the column has no room."""
+    return ((" " + pad(steady(words), width, right=right), kind),) if width else ()
+
+
+def _directory(item: Conversation, width: int) -> str:
+    """Where a conversation worked last, in at most `width` cells: the end of a path tells more than its beginning."""
+    return _tail(steady(wording.homely(one_line(item.cwd))), width) if width else ""
 
 
 def short_age(when: float | None, now: float) -> str:
@@ -171,6 +261,13 @@ def short_age(when: float | None, now: float) -> str:
         return words
     then = time.localtime(when)
     return time.strftime("%d %b" if then.tm_year == time.localtime(now).tm_year else "%Y-%m", then)
+
+
+def _count(number: int, *, tokens: bool = False) -> str:
+    """A number in at most `MESSAGES` cells, below a thousand billion."""
+    short = wording.tokens(number)
+    ways = [] if tokens else [wording.count(number), str(number)]
+    return next((words for words in (*ways, short) if len(words) <= MESSAGES), re.sub(r"\.[0-9]", "", short))
 
 
 def _money(amount: Money) -> tuple[str, str]:

@@ -31,6 +31,9 @@ HARD_END_SECONDS = 3.0
 WATCH_SECONDS = 3.0
 SLOW_FPS = "30"
 
+LARGEST_COPY = 56_000
+"""Bytes of text that any terminal takes by OSC 52: xterm and its like drop more than 74,994 of base64."""
+
 
 def prepare(environ: MutableMapping[str, str]) -> None:
     """Take what would mislead Textual out of the environment. For use before Textual is imported.
@@ -100,28 +103,19 @@ def _watch_terminal(app: App[Any]) -> None:
         os._exit(129)
 
 
-async def copy(app: App[Any], text: str, environ: Mapping[str, str]) -> str:
-    """Put `text` on the clipboard and return the way it went.
+async def copy(app: App[Any], text: str, environ: Mapping[str, str]) -> list[str]:
+    """Put `text` on every clipboard there is, and return what these are called; none if nothing took it.
 
-    OSC 52 alone is lost in a tmux with its default settings, so there the text goes to tmux too.
+    OSC 52, the terminal's own way, is lost when it is too long, and in a tmux with its default settings: there the
+    text goes to tmux, and to whatever program keeps the clipboard of this machine.
     """
-    safe = text.encode("utf-8", "replace").decode()
-    app.copy_to_clipboard(safe)
-    if not environ.get("TMUX") or app.is_headless:
-        return "clipboard"
-    import asyncio
+    from hermes_sessions.services.clipboard import feed, programs
 
-    try:
-        process = await asyncio.create_subprocess_exec(
-            "tmux",
-            "load-buffer",
-            "-w",
-            "-",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        await process.communicate(safe.encode())
-    except OSError:
-        return "clipboard"
-    return "clipboard and tmux buffer" if process.returncode == 0 else "clipboard"
+    ways: list[str] = []
+    if len(text.encode("utf-8", "replace")) <= LARGEST_COPY:
+        app.copy_to_clipboard(text.encode("utf-8", "replace").decode())
+        ways.append("clipboard")
+    if not app.is_headless:
+        taken = [command[0] for command in programs(environ) if await feed(command, text, environ)]
+        ways += ["tmux buffer" if name == "tmux" else name for name in taken]
+    return ways

@@ -7,25 +7,30 @@ true while heights around it are corrected. The lines of one message are `messag
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from hermes_sessions.model import Message, MessageStub
 from hermes_sessions.services import wording
-from hermes_sessions.tui.line_styles import HIDDEN, Headline, Run, SourceText
+from hermes_sessions.text import steady
+from hermes_sessions.tui.heights import Heights
+from hermes_sessions.tui.line_styles import HIDDEN, Headline, Run, SourceText, steady_runs
+from hermes_sessions.tui.markdown_lines import GAP
 from hermes_sessions.tui.matcher import Matcher
-from hermes_sessions.tui.message_blocks import TEXT_LIMIT, Steps, compose_steps
+from hermes_sessions.tui.message_blocks import TEXT_LIMIT, compose_steps
 from hermes_sessions.tui.message_layout import SHORT_LINES, Fold, MessageLayout, PartKind, Tools
 from hermes_sessions.tui.message_tables import TableLine, field_runs
-from hermes_sessions.tui.openings import Opening, divider, header, openings, role_name
+from hermes_sessions.tui.openings import Opening, Story, divider, header, openings, role_name
+from hermes_sessions.tui.prose_lines import LedLine
+from hermes_sessions.tui.steps import Steps
 
 LineKind = PartKind | Opening | Literal["unread"]
 
 NARROWEST = 8
 """Text is never wrapped narrower than this many cells; a narrower window cuts it."""
+
+NO_STORY = Story()
 
 LOADED_MESSAGES = 256
 LOADED_BYTES = 16 * 1024 * 1024
@@ -40,15 +45,43 @@ class Line(NamedTuple):
     stop: int
     block: int = -1
     indent: int = 0
+    """Characters before what is drawn of the source."""
     table: TableLine | None = None
+    lead: Run = Run("", "")
+    """What those are at their end; blanks before it."""
 
     def runs(self) -> list[Run]:
-        """Return what is drawn of it."""
+        """Return what is drawn of the source."""
         if self.table and isinstance(self.source, SourceText):
             runs = field_runs(self.source, self.table)
         else:
             runs = self.source.runs(self.start, self.stop)
-        return [run for run in runs if run.look != HIDDEN]
+        seen = [piece for run in runs if run.look != HIDDEN for piece in steady_runs(run)]
+        if seen and seen[-1].look.endswith(GAP):
+            seen.pop()  # a blank that would stand beyond the edge
+        return seen
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether it is drawn as a rule from edge to edge."""
+        return isinstance(self.source, SourceText) and self.source.is_rule(self.start, self.stop)
+
+    @property
+    def written(self) -> list[str]:
+        """What is drawn of the source, character for character, as it is written there.
+
+        A line of which nothing is drawn, such as a fence, is what is written there.
+        """
+        text = self.source.text
+        chars: list[str] = []
+        place = self.start
+        for run in (*self.runs(), Run("", "", self.stop)):
+            if chars and place < run.at and not steady(text[place : run.at]):
+                chars[-1] += text[place : run.at]  # signs that change the look of the one before
+            drawn = run.at < 0 or run.look.endswith(GAP)
+            chars += run.text if drawn else text[run.at : run.at + len(run.text)]
+            place = run.at + len(run.text) if run.at >= 0 else len(text)
+        return chars or list(text[self.start : self.stop])
 
 
 class Spot(NamedTuple):
@@ -77,55 +110,21 @@ class Mark(NamedTuple):
 _UNREAD = Line("unread", Headline(("·", "muted")), 0, 1)
 
 
-class Heights:
-    """How many lines each message has, and at which line of the whole each begins."""
-
-    def __init__(self, heights: Iterable[int]) -> None:
-        self._heights = list(heights)
-        self._tops = [0]
-        self._valid = 0
-
-    def __len__(self) -> int:
-        return len(self._heights)
-
-    def __getitem__(self, index: int) -> int:
-        return self._heights[index]
-
-    def __setitem__(self, index: int, height: int) -> None:
-        if self._heights[index] != height:
-            self._heights[index] = height
-            self._valid = min(self._valid, index)
-
-    @property
-    def total(self) -> int:
-        """The number of all lines."""
-        return self.top(len(self._heights))
-
-    def extend(self, heights: Iterable[int]) -> None:
-        """Append messages."""
-        self._valid = min(self._valid, len(self._heights))
-        self._heights.extend(heights)
-
-    def top(self, index: int) -> int:
-        """Return the line at which a message begins; for the one after the last, the number of all lines."""
-        if self._valid < len(self._heights):
-            self._tops[self._valid :] = accumulate(self._heights[self._valid :], initial=self._tops[self._valid])
-            self._valid = len(self._heights)
-        return self._tops[index]
-
-    def locate(self, y: int) -> tuple[int, int]:
-        """Return the message at line `y`, or the nearest, and the line within it. There must be a message."""
-        y = max(0, min(y, self.total - 1))
-        index = bisect_right(self._tops, y) - 1
-        return index, y - self._tops[index]
-
-
 class Transcript:
     """The lines of one conversation at one width, in one state of folding."""
 
-    def __init__(self, stubs: Sequence[MessageStub], width: int, *, tools: Tools = "off", reasoning: bool = False):
+    def __init__(
+        self,
+        stubs: Sequence[MessageStub],
+        width: int,
+        *,
+        tools: Tools = "off",
+        reasoning: bool = False,
+        story: Story = NO_STORY,
+    ) -> None:
         self.stubs = tuple(stubs)
-        self._openings = openings(self.stubs)
+        self._story = story
+        self._openings = openings(self.stubs, story)
         self._width, self._tools, self._reasoning = max(NARROWEST, width), tools, reasoning
         self._opened: dict[int, bool] = {}
         self._layouts: OrderedDict[int, MessageLayout] = OrderedDict()
@@ -180,7 +179,7 @@ class Transcript:
         if self.stubs != tuple(stubs[:known]):
             return False
         self.stubs = tuple(stubs)
-        self._openings += openings(self.stubs[known - 1 :])[1:] if known else openings(self.stubs)
+        self._openings += openings(self.stubs, self._story, known)
         new = range(known, len(self.stubs))
         self.heights.extend(self._estimate(index) for index in new)
         self._exact.extend(self._is_one_line(index) for index in new)
@@ -241,7 +240,7 @@ class Transcript:
 
     def replaced(self, stubs: Sequence[MessageStub]) -> Transcript:
         """Return a transcript of another outline of the same conversation, with the texts that are here."""
-        other = Transcript(stubs, self._width, tools=self._tools, reasoning=self._reasoning)
+        other = Transcript(stubs, self._width, tools=self._tools, reasoning=self._reasoning, story=self._story)
         indices = {stub.id: index for index, stub in enumerate(other.stubs)}
         moved = {index: indices.get(stub.id) for index, stub in enumerate(self.stubs)}
         for index, layout in self._layouts.items():
@@ -273,8 +272,12 @@ class Transcript:
             for part in layout.shown(self._fold(index)):
                 if row < len(part.spans):
                     span = part.spans[row]
-                    table = span if isinstance(span, TableLine) else None
-                    return Line(part.kind, part.source, span[0], span[1], part.block, part.indent, table)
+                    line = Line(part.kind, part.source, span[0], span[1], part.block, part.indent)
+                    if isinstance(span, TableLine):
+                        return line._replace(table=span)
+                    if isinstance(span, LedLine):
+                        return line._replace(indent=part.indent + len(span.lead.text), lead=Run(*span.lead))
+                    return line
                 row -= len(part.spans)
         elif row == 0 and stub.role == "tool":
             waiting = Headline((f"↳ {role_name(stub.role)}", "tool"), (f" · {wording.size(stub.size)}", "muted"))
@@ -286,10 +289,12 @@ class Transcript:
         row, found, layout = len(self._openings[index]), spot.row, self._layouts.get(index)
         for part in layout.shown(self._fold(index)) if layout and spot.block >= 0 else ():
             if part.block == spot.block:
-                found = row
+                found = row if part.kind != "more" else found
                 if part.kind == spot.kind == "body":
-                    return row + part.row_at(spot.offset)
-                if part.kind == spot.kind:
+                    found = row + part.row_at(spot.offset)
+                    if spot.offset <= part.spans[-1][1]:
+                        return found
+                elif part.kind == spot.kind:
                     return row
             row += len(part.spans)
         return found
@@ -352,7 +357,11 @@ class Transcript:
         stub = self.stub(index)
         if opening == "blank":
             return Line("blank", Headline(), 0, 0)
-        words = header(stub) if opening == "header" else divider(opening, stub)
+        if opening == "header":
+            words = header(stub)
+        else:
+            summary = stub.size if stub.role == "summary" else None
+            words = divider(opening, self.stubs, index, self._story, summary)
         return Line(opening, words, 0, len(words.text))
 
 

@@ -7,11 +7,27 @@ stays at the top, or the end stays the end.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
+from hermes_sessions.tui.findings import Place
 from hermes_sessions.tui.transcript import Spot, Transcript, nearest
 
 LAST_ROW = 1 << 32
 """More rows than a message can have."""
+
+
+class Here(NamedTuple):
+    """Where the person is, to come back to: the message and the line at the top, and the message cursor."""
+
+    top: int
+    spot: Spot
+    cursor: int
+    at_end: bool
+
+    @property
+    def place(self) -> Place:
+        """What stands at the start of that line."""
+        return Place(self.top, self.spot.block, self.spot.offset) if self.spot.block >= 0 else Place(self.top)
 
 
 class Viewport:
@@ -38,6 +54,22 @@ class Viewport:
     def first(self) -> int:
         """The message at the top."""
         return self._top[0]
+
+    def here(self) -> Here | None:
+        """Where the person is; None without messages."""
+        if not len(self.transcript):
+            return None
+        index, row = self._top
+        return Here(index, self._top_spot or Spot.of(self.transcript, index, row), self.cursor, self.at_end)
+
+    def go_back(self, here: Here) -> None:
+        """Be again where the person was, in the same outline, whatever was folded or resized meanwhile."""
+        if here.top >= len(self.transcript):
+            return
+        self._let_go()
+        self.cursor, self.at_end = here.cursor, here.at_end
+        self._top, self._top_spot = (here.top, here.spot.row), here.spot
+        self.place_again()
 
     def renew(self, transcript: Transcript) -> None:
         """Show another outline of the same conversation; the top and the cursor stay with their messages."""
@@ -79,9 +111,8 @@ class Viewport:
         self._place(index, row, above=seen if 0 <= seen < self.page else self.page // 3)
         self._aim = index, Spot.of(self.transcript, index, row)
 
-    def move_cursor(self, step: int) -> None:
+    def put_cursor(self, index: int) -> None:
         """Go to another message; it is put at the top unless all of it is on the screen."""
-        index = self.cursor + step
         if not 0 <= index < len(self.transcript):
             return
         self._let_go()

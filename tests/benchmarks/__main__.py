@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from hermes_sessions.services.demo import write_demo
 from hermes_sessions.storage import open_store
-from tests.benchmarks import searching, startup, writing
+from tests.benchmarks import reading, searching, startup, writing
 
 
 def in_the_model(path: Path) -> None:
@@ -47,10 +47,10 @@ def main() -> None:
         "store", type=Path, nargs="?", help="a big store; with --hermes a copy, since Hermes opens it for writing"
     )
     parser.add_argument("--hermes", metavar="PYTHON", help="a Python that has hermes-agent installed")
-    parser.add_argument("--only", choices=["startup", "model", "search", "writing"])
+    parser.add_argument("--only", choices=["startup", "model", "search", "writing", "reading"])
     arguments = parser.parse_args()
-    if arguments.store is None and arguments.only != "writing":
-        parser.error("all but --only writing looks at a store")
+    if arguments.store is None and arguments.only not in ("writing", "reading"):
+        parser.error("all but --only writing and --only reading look at a store")
     with TemporaryDirectory() as folder:
         demo = Path(folder) / "state.db"
         write_demo(demo, time.time())
@@ -68,6 +68,9 @@ def main() -> None:
     if arguments.only in (None, "writing"):
         print("writing")
         writing.measure(arguments.hermes)
+    if arguments.only in (None, "reading"):
+        print("reading")
+        reading.measure()
 
 
 def first_title(path: Path) -> bytes:

@@ -62,7 +62,7 @@ SUM = {
     "included_sessions": int,
     "tokens": dict,
 }
-CHECK = {"name": str, "status": str, "detail": str, "fix": str}
+CHECK = {"name": str, "group": str, "status": str, "detail": str, "means": str, "fix": str}
 
 
 def assert_shape(record: dict[str, Any], shape: dict[str, Any]) -> None:

@@ -273,7 +273,17 @@ def test_cost_for_a_person_ends_in_the_total(history: Path, run: Run) -> None:
 
 def test_doctor_has_the_promised_fields(history: Path, run: Run) -> None:
     ended = run("doctor", "--json")
-    keys = ["schema_version", "store", "healthy", "sqlite", "journal_mode", "stored_version", "layout", "checks"]
+    keys = [
+        "schema_version",
+        "store",
+        "healthy",
+        "sqlite",
+        "journal_mode",
+        "stored_version",
+        "layout",
+        "complete",
+        "checks",
+    ]
     assert list(ended.json) == keys
     assert (ended.code, ended.json["healthy"], ended.json["store"]) == (0, True, str(history))
     for check in ended.json["checks"]:

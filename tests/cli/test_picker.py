@@ -152,7 +152,7 @@ def test_how_to_go_on_is_said(many: Path, answered: Answered) -> None:
 
 def test_cost_is_summed_by_any_key(many: Path, answered: Answered) -> None:
     ended = answered("c source", "c shoe", "q")
-    assert any(line.startswith("Source\t") or line.startswith("cli\t") for line in ended.out.splitlines())
+    assert any(line.startswith(("Source\t", "cli\t")) for line in ended.out.splitlines())
     assert "'c shoe' is none of these." in ended.err
 
 

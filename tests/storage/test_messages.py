@@ -134,6 +134,20 @@ def test_api_content_and_system_prompts_are_never_read(hermes_file: HermesFile) 
     store.close()
 
 
+def test_what_was_undone_is_counted_through_the_chain_and_what_was_compacted_is_not(any_layout: HermesFile) -> None:
+    first, second = any_layout.chain(2)
+    any_layout.talk(second, "kept", "kept")
+    if any_layout.has("messages", "compacted"):
+        any_layout.message(first, "user", "compacted", active=0, compacted=1)
+    if any_layout.has("messages", "active"):
+        any_layout.rewind(second, any_layout.talk(second, "wrong", "wrong")[0])
+    store = open_store(any_layout.path)
+    assert store.messages.undone(store.sessions.catalog().by_session[first]) == (
+        2 if any_layout.has("messages", "active") else 0
+    )
+    store.close()
+
+
 def test_ids_that_are_gone_are_left_out(hermes_file: HermesFile) -> None:
     kept = hermes_file.message(hermes_file.session("a"), "user", "hi")
     store = open_store(hermes_file.path)

@@ -203,7 +203,7 @@ def test_a_bad_value_is_said_where_it_stands(query: str, place: str, suggestion:
         ("x IS:error", ["is:error"]),
         ("sorce:cli Model:opus", ["source:cli", "model:opus"]),
         ("is:error http://x C:\\dir a::b TODO: std:string note:x 12:30", []),
-        ('"sorce:cli" -sorce:"a b"', ["source:\"a"]),
+        ('"sorce:cli" -sorce:"a b"', ['source:"a']),
     ],
 )
 def test_a_word_that_is_almost_a_condition_is_known(query: str, meant: list[str]) -> None:

@@ -15,6 +15,7 @@ from hermes_sessions.services.demo import write_demo
 from hermes_sessions.services.history import History
 from hermes_sessions.services.past_searches import PastSearches
 from hermes_sessions.services.resuming import ResumePlan
+from hermes_sessions.services.state import State
 from hermes_sessions.tui.app import BrowserApp
 from hermes_sessions.tui.setting import Setting
 from tests.builders import NOW
@@ -38,6 +39,7 @@ class OpenBrowser(Protocol):
         kind: type[History] = History,
         stopwatch: Callable[[], float] = lambda: 0.0,
         past: PastSearches | None = None,
+        state: State | None = None,
     ) -> BrowserApp: ...
 
 
@@ -74,11 +76,14 @@ def open_browser() -> Iterator[OpenBrowser]:
         kind: type[History] = History,
         stopwatch: Callable[[], float] = lambda: 0.0,
         past: PastSearches | None = None,
+        state: State | None = None,
     ) -> BrowserApp:
         history = kind(path, lambda: NOW)
         histories.append(history)
         history.ready()
         setting = Setting(query, pick, directory, lambda: NOW, stopwatch, poll_seconds, lambda: past or PastSearches())
+        if state is not None:
+            setting = setting._replace(state=state)
         return BrowserApp(history, setting, resume=plan if hermes else no_hermes, theme=theme, environ={})
 
     yield open_browser

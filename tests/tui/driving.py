@@ -57,12 +57,11 @@ async def settle(pilot: Pilot[BrowseResult]) -> None:
             and not screen._search.waiting
             and screen._search._finished
             and not sessions._arranging
-            and not sessions._fetching
-            and not sessions._wanted()
-            and not screen.costs.waiting
+            and sessions.settled
+            and not screen.panes.costs.waiting
             and screen.messages._built.is_set()
             and not screen.messages.waiting
-            and not screen.messages.view._reading.transcript.inexact
+            and not screen.messages.view.reading.transcript.inexact
         )
 
     await pilot.pause()

@@ -9,7 +9,9 @@ from textual.pilot import Pilot
 
 from hermes_sessions.model import BrowseResult
 from hermes_sessions.tui.browser import BrowserScreen
-from hermes_sessions.tui.dialogs import CopyScreen, HelpScreen, NoticeScreen
+from hermes_sessions.tui.copy_menu import CopyScreen
+from hermes_sessions.tui.dialogs import NoticeScreen
+from hermes_sessions.tui.help_screen import HelpScreen
 from tests.builders import HermesFile
 from tests.tui.conftest import OpenBrowser
 from tests.tui.driving import browser, lines, press, settle, text, until
@@ -125,13 +127,13 @@ async def test_the_cost_is_enlarged_turned_and_put_back(demo: Path, open_browser
         await settle(pilot)
         screen = browser(pilot)
         await press(pilot, "c")
-        assert screen.costs.region.size == (120, 34)
+        assert screen.panes.costs.region.size == (120, 34)
         assert "2026-05-28" in text(pilot)
         for table in ("week", "month", "provider", "model", "source", "day"):
             await press(pilot, "right")
-            assert screen.costs.table == table
+            assert screen.panes.costs.table == table
         await press(pilot, "h", "h")
-        assert screen.costs.table == "model"
+        assert screen.panes.costs.table == "model"
         assert "claude-opus-4-7" in text(pilot)
         await press(pilot, "c")
         assert screen.sessions.region
@@ -144,7 +146,7 @@ async def test_the_cost_has_its_place_where_there_is_no_room_for_a_small_one(
     async with open_browser(demo).run_test(size=NARROW) as pilot:
         await settle(pilot)
         await press(pilot, "4")
-        assert browser(pilot).costs.region.width == 80
+        assert browser(pilot).panes.costs.region.width == 80
         await press(pilot, "escape")
         assert focused(pilot) == "list"
 
@@ -153,10 +155,10 @@ async def test_sorting_and_turning_round(demo: Path, open_browser: OpenBrowser) 
     async with open_browser(demo).run_test(size=WIDE) as pilot:
         await settle(pilot)
         screen = browser(pilot)
-        await press(pilot, "s")
+        await press(pilot, "s", "s")
         starts = [item.started_at or 0 for item in screen.sessions.listed.conversations]
         assert starts == sorted(starts, reverse=True)
-        await press(pilot, "s")
+        await press(pilot, "s", "m")
         await until(pilot, lambda: "messages ↓" in lines(pilot)[1])
         await settle(pilot)
         counts = [
@@ -208,7 +210,7 @@ async def test_help_lists_the_keys_and_esc_closes_it(demo: Path, open_browser: O
         for key, closing in (("?", "escape"), ("f1", "q")):
             await pilot.press(key)
             assert isinstance(pilot.app.screen, HelpScreen)
-            assert "Search everything that was said." in text(pilot)
+            assert "Read the conversation." in text(pilot)
             await pilot.press(closing)
             assert isinstance(pilot.app.screen, BrowserScreen)
 
@@ -220,7 +222,7 @@ async def test_the_palette_has_our_commands(demo: Path, open_browser: OpenBrowse
         await pilot.press(*"cost")
         await until(pilot, lambda: "Show what the listed sessions cost" in text(pilot))
         await pilot.press("enter")
-        await until(pilot, lambda: browser(pilot).large_costs)
+        await until(pilot, lambda: browser(pilot).panes.large_costs)
 
 
 @pytest.mark.parametrize(("key", "code"), [("q", 0), ("ctrl+c", 130)])
@@ -320,7 +322,7 @@ async def test_a_key_in_the_footer_can_be_clicked(demo: Path, open_browser: Open
         await settle(pilot)
         await pilot.click("#keys", offset=(lines(pilot)[-1].index("c cost"), 0))
         await settle(pilot)
-        assert browser(pilot).large_costs
+        assert browser(pilot).panes.large_costs
 
 
 async def test_the_footer_names_only_keys_that_do_something(demo: Path, open_browser: OpenBrowser) -> None:

@@ -160,6 +160,48 @@ def test_the_frame_says_the_order(listing: Listing, arrow: str) -> None:
     assert arrow in frame_title(listing, FULL, Path("/x"), 60)
 
 
+@pytest.mark.parametrize(
+    ("listing", "room", "words"),
+    [
+        (Listing(group="day"), 60, "Sessions by last active ↓, by day · "),
+        (Listing(sort="cost", group="directory"), 60, "Sessions by cost ↓, by directory · "),
+        (Listing(sort="cost", group="day"), 60, "Sessions by cost ↓, no days in this order"),
+        (Listing(directory="/src/app"), 60, "Sessions in /src/app by last active ↓ · "),
+        (Listing(directory="/src/application/of/some/depth"), 40, "Sessions here by last active ↓"),
+        (Listing(directory="/x", group="day"), 30, "Sessions here by last active ↓"),
+    ],
+)
+def test_the_frame_says_groups_and_scope(listing: Listing, room: int, words: str) -> None:
+    assert frame_title(listing, FULL, Path("/x/state.db"), room).startswith(words)
+
+
+def test_the_frame_says_the_scope_of_a_search() -> None:
+    found = FULL._replace(query="x")
+    assert frame_title(Listing(directory="/src"), found, Path("/x"), 60).startswith("Found in /src · ")
+    assert frame_title(Listing(directory="/src" * 9), found, Path("/x"), 20) == "Found here"
+
+
+def test_marks_are_counted_as_long_as_there_is_room() -> None:
+    for room in (80, 52, 40):
+        assert count_words(Listing(), FULL, whole=True, more=False, room=room, marked=3).startswith("3 marked · 7 of")
+
+
+@pytest.mark.parametrize(
+    ("sort", "groups"),
+    [
+        ("active", ["day", "directory", ""]),
+        ("started", ["day", "directory", ""]),
+        ("title", ["directory", "", "directory"]),
+    ],
+)
+def test_groups_go_round_without_those_an_order_has_not(sort: str, groups: list[str]) -> None:
+    listing, seen = Listing(sort=sort), []
+    for _ in range(3):
+        listing = listing._replace(group=listing.next_group)
+        seen.append(listing.grouped_by)
+    assert seen == groups
+
+
 def test_the_home_directory_is_said_in_short(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     title: Callable[[Path], str] = lambda path: frame_title(Listing(), FULL, path, 80)  # noqa: E731
     assert title(home / ".hermes" / "state.db").endswith(str(Path("~") / ".hermes" / "state.db"))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from hermes_sessions.tui.findings import Findings
 from hermes_sessions.tui.matcher import Matcher
-from hermes_sessions.tui.message_blocks import compose, finish
+from hermes_sessions.tui.message_blocks import compose
+from hermes_sessions.tui.steps import finish
 from tests.tui.talks import call, message
 
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from hermes_sessions.model import Message
 from hermes_sessions.text import clean
-from hermes_sessions.tui.message_blocks import LINE_LIMIT, TEXT_LIMIT, Block, compose, unfold
+from hermes_sessions.tui.message_blocks import LINE_LIMIT, TEXT_LIMIT, Block, compose
+from hermes_sessions.tui.steps import finish
+from hermes_sessions.tui.stored_json import unfold_steps
 from tests.tui.talks import call, message
 
 
@@ -29,7 +31,7 @@ def test_a_tool_result_is_shown_without_the_json_around_it() -> None:
     block = only(message(1, "tool", json.dumps({"output": "all\ngood\n", "exit_code": 0, "error": None})))
     assert block.body.text == "all\ngood"
     assert block.headline is not None
-    assert block.headline.text == "↳ terminal · exit 0 · 8 B · 2 lines  all"
+    assert block.headline.text == "↳ terminal ✓ exit 0 · 2 lines · 8 B  all"
 
 
 def test_a_failed_tool_says_so_in_words() -> None:
@@ -66,11 +68,11 @@ DIFF = "--- a/x.sql\n+++ b/x.sql\n@@ -1,3 +1,2 @@ top\n same\n--- a comment\n-ol
     ],
 )
 def test_a_diff_is_told_by_how_many_lines_it_adds_and_removes(text: str, expected: str) -> None:
-    assert headline(message(1, "tool", text, tool_name="patch")).endswith(f" lines  {expected}")
+    assert headline(message(1, "tool", text, tool_name="patch")).endswith(f" B  {expected}")
 
 
 @pytest.mark.parametrize(
-    "text", ["- one\n+ two", "see:\n" + DIFF, "--- a\n+++ b\n", '{"success": false, "error": "x"}']
+    "text", ["- one\n+ two", "--- a\n+++ b\n", '{"success": false, "error": "x"}', "see: --- a/x\n+++ b/x\n"]
 )
 def test_what_is_no_diff_is_told_by_its_first_line(text: str) -> None:
     assert "−" not in headline(message(1, "tool", text, tool_name="patch"))
@@ -82,7 +84,7 @@ def test_a_diff_that_is_not_all_there_is_not_counted() -> None:
 
 @given(st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(max_size=20), max_size=4))
 def test_every_text_in_decoded_json_is_in_what_is_shown(value: dict[str, object]) -> None:
-    shown = unfold(value)
+    shown = finish(unfold_steps(value))
     for key, item in value.items():
         assert key in shown
         assert not isinstance(item, str) or item in shown
@@ -92,13 +94,13 @@ def test_every_text_in_decoded_json_is_in_what_is_shown(value: dict[str, object]
     ("arguments", "expected"),
     [
         ('{"timeout": 60, "command": "pytest\\n  -q"}', "⚙ terminal  pytest -q"),
-        ('{"path": "a.py", "pattern": "def f"}', "⚙ terminal  a.py"),
+        ('{"path": "a.py", "pattern": "def f"}', "⚙ terminal  def f in a.py"),
         ('{"pattern": "def f", "where": 1}', "⚙ terminal  def f"),
-        ('{"query": "cats", "path": "notes"}', "⚙ terminal  notes"),
-        ('{"n": 3}', '⚙ terminal  {"n": 3}'),
+        ('{"query": "cats", "path": "notes"}', "⚙ terminal  cats in notes"),
+        ('{"n": 3}', "⚙ terminal  n=3"),
         ("{}", "⚙ terminal"),
         ("", "⚙ terminal"),
-        ("{broken \x1b[31m", "⚙ terminal  {broken"),
+        ("{broken \x1b[31m", "⚙ terminal  {broken  (broken JSON)"),
         ("[1]", "⚙ terminal  [1]"),
     ],
 )

@@ -63,7 +63,7 @@ async def test_a_selection_that_ends_inside_of_a_cluster_takes_all_of_it() -> No
 async def test_what_is_copied_is_what_is_seen() -> None:
     app = ViewApp(Library([message(1, text="## Now\n\nrun **this at** `once`\n\n```\n# **a**\n```")]))
     async with app.run_test(size=(40, 14)):
-        transcript = app.view._viewport.transcript
+        transcript = app.view.viewport.transcript
         row = next(y for y, line in enumerate(app.lines) if "run this" in line)
         assert text_between(transcript, (0, row, 4), (0, row, 8)) == "this"
         assert text_between(transcript, (0, row, 8), (0, row, 99)) == " at `once`"

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hermes_sessions.text import cell_width, clean, wrap
 from hermes_sessions.tui.line_styles import SourceText
 from hermes_sessions.tui.matcher import Matcher
-from hermes_sessions.tui.message_blocks import finish
 from hermes_sessions.tui.message_copy import text_between
 from hermes_sessions.tui.message_layout import line_steps
 from hermes_sessions.tui.message_painter import CUT, GUTTER, Look, MessagePainter
 from hermes_sessions.tui.message_tables import MOST_ROWS, TableLine, tables
+from hermes_sessions.tui.steps import finish
 from hermes_sessions.tui.transcript import Line, Mark, Transcript
 from tests.tui.talks import Library, ViewApp, call, message, stub_of
 
@@ -149,7 +149,7 @@ def test_what_looks_a_little_like_a_table_is_no_fault_and_loses_nothing(text: st
 
 @pytest.mark.parametrize(
     "text",
-    ["| a | b |\n|---|", "|---|---|\n| a | b |", "a\n---", "```\n| a |\n|---|\n```", "| a |\n\n|---|", "a\n|---|"],
+    ["| a | b |\n|---|", "|---|---|\n| a | b |", "a\n--- b", "| a |\n\n|---|", "a\n|---|"],
 )
 def test_what_is_no_table_stays_as_it_is(text: str) -> None:
     assert drawn(text, 40) == text.split("\n")
@@ -227,7 +227,24 @@ async def test_a_hit_in_a_table_is_marked_where_it_is_drawn() -> None:
             assert text in [segment.text for segment in app.view.render_line(y)]
 
 
-SIGNS = ["**b ", "c** ", "`d`", "## ", "- ", "\t", "\n", "\n```\n", "\n| a | b |\n|---|--:|\n| c | 漢 |\n"]
+SIGNS = [
+    "**b ",
+    "c** ",
+    "`d`",
+    "## ",
+    "- ",
+    "> ",
+    "1. ",
+    "- [x] ",
+    "*e* ",
+    "[l](http://x.y) ",
+    "\n---\n",
+    "\n```py\n",
+    "\t",
+    "\n",
+    "\n```\n",
+    "\n| a | b |\n|---|--:|\n| c | 漢 |\n",
+]
 LETTERS = ["word ", "long" * 9, "漢字", "👨‍👩‍👧‍👦", "⚠️", "👍🏽", "🇩🇪", "مرحبا", "e\u0301", "\u0301", "\u200d", "\ufe0f"]
 MARKDOWN = st.lists(st.sampled_from(SIGNS + LETTERS), max_size=30).map("".join)
 

@@ -12,7 +12,7 @@ import pytest
 from hermes_sessions.errors import StoreBusy
 from hermes_sessions.model import Message, MessageStub
 from hermes_sessions.text import cell_width
-from hermes_sessions.tui.message_blocks import finish
+from hermes_sessions.tui.steps import finish
 from hermes_sessions.tui.themes import LIGHT, PLAIN
 from hermes_sessions.tui.transcript import Transcript
 from tests.tui.talks import CONVERSATION, Library, ViewApp, call, message, prose, settled, work_done
@@ -104,7 +104,7 @@ async def test_what_is_not_loaded_yet_is_a_quiet_placeholder_and_nothing_jumps()
 async def test_the_line_at_the_top_stays_when_the_width_changes() -> None:
     app = ViewApp(Library(prose(300)), at=150)
     async with app.run_test(size=(100, 30)) as pilot:
-        app.view.action_next_message()
+        app.view.action_message(1)
         top = app.lines[0]
         for width in (60, 40, 120, 100):
             await pilot.resize_terminal(width, 30)
@@ -199,11 +199,13 @@ async def test_tools_are_off_short_and_full(talk: Library) -> None:
     app = ViewApp(talk)
     async with app.run_test(size=(80, 60)) as pilot:
         assert "│ ⚙ terminal  pytest -q" in app.lines
-        assert "┆ ↳ terminal · exit 1 · 229 B · 30 lines  line 0" in app.lines
+        assert "┆ ↳ terminal ✗ exit 1 · 30 lines · 229 B  line 29" in app.lines
         assert "line 1" not in app.shown
         await pilot.press("t")
-        assert "┆   line 7" in app.lines
+        assert "┆   line 4" in app.lines
         assert "┆   … 22 more lines · Enter shows all" in app.lines
+        assert "┆   line 27" in app.lines
+        assert "line 5" not in app.shown
         await pilot.press("t")
         assert "┆   line 29" in app.lines
         assert "│   command: pytest -q" in app.lines
@@ -345,10 +347,9 @@ async def test_hardly_anything_to_show_is_no_fault(count: int) -> None:
     app = ViewApp(Library(prose(count)))
     keys = "j k pageup pagedown ctrl+u ctrl+d g G home end right_square_bracket left_square_bracket enter t T w"
     async with app.run_test(size=(80, 24)) as pilot:
-        app.view.placeholder = "No messages."
         await pilot.press(*keys.split())
-        await app.view.find("x")
-        await app.view.next_hit(-1)
+        await app.view.hits.find("x")
+        await app.view.hits.next(-1)
         app.view.extend(Library(prose(count)).stubs)
         await pilot.resize_terminal(1, 1)
         await pilot.resize_terminal(80, 24)

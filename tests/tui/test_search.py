@@ -296,14 +296,14 @@ async def test_finding_in_a_conversation_has_a_line_of_its_own(demo: Path, open_
         await settle(pilot)
         await press(pilot, "enter", "/")
         screen = browser(pilot)
-        assert focus(pilot) is screen.messages.find_input
+        assert focus(pilot) is screen.messages.find_line.input
         await type_text(pilot, "fixture q")
-        assert screen.messages.find_input.value == "fixture q"
+        assert screen.messages.find_line.input.value == "fixture q"
         await press(pilot, "backspace", "backspace", "enter")
         assert focus(pilot) is screen.messages.view
-        await until(pilot, lambda: "1 of" in lines(pilot)[-2])
+        await until(pilot, lambda: "2 of 7" in text(pilot))
         await press(pilot, "n")
-        await until(pilot, lambda: "2 of" in lines(pilot)[-2])
+        await until(pilot, lambda: "3 of 7" in text(pilot))
         await press(pilot, "escape")
         assert focus(pilot) is screen.messages.view
         assert not screen.messages.find_line.region
@@ -338,7 +338,7 @@ async def test_letters_that_come_with_the_slash_are_typed_and_no_commands(
         await press(pilot, "enter")
         await until(pilot, lambda: focus(pilot) is browser(pilot).messages.view)
         burst(pilot, "/node")
-        await until(pilot, lambda: browser(pilot).messages.find_input.value == "node")
+        await until(pilot, lambda: browser(pilot).messages.find_line.input.value == "node")
         assert browser(pilot).search_bar.text == "docker"
 
 
@@ -391,11 +391,14 @@ async def test_above_the_list_are_the_earlier_searches(store: Path, open_browser
         assert screen.search_bar.text == "words 1"
         await press(pilot, "backspace", "up")  # what was edited is a search of one's own
         assert screen.search_bar.text == "words "
-        await press(pilot, "ctrl+u", "up", "down", "down", "up")  # down leads into what was found
+        await press(pilot, "ctrl+u", "up", "up", "down")  # down comes forward again
         assert screen.search_bar.text == "words 1"
-        assert screen.sessions.cursor == 1
+        await press(pilot, "down")
+        assert screen.search_bar.text == ""
+        await press(pilot, "down")  # and then into the list
+        assert (screen.search_bar.text, screen.sessions.cursor) == ("", 1)
         await press(pilot, "up", "up")
-        assert screen.search_bar.text == "words 7"
+        assert (screen.search_bar.text, screen.sessions.cursor) == ("words 1", 0)
 
 
 async def test_tab_goes_through_the_words_that_fit(demo: Path, open_browser: OpenBrowser) -> None:

@@ -11,10 +11,12 @@ from textual.pilot import Pilot
 
 from hermes_sessions.model import BrowseResult
 from hermes_sessions.tui.app import BrowserApp
+from hermes_sessions.tui.lineage_tree import LineageTree
+from hermes_sessions.tui.outline import PromptList
 from hermes_sessions.tui.themes import DARK, LIGHT, PLAIN
 from tests.builders import HermesFile
 from tests.tui.conftest import OpenBrowser
-from tests.tui.driving import press, settle, until
+from tests.tui.driving import browser, press, settle, until
 
 WIDE, NARROW, SMALL = (120, 36), (80, 24), (50, 15)
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW, SMALL], ids=lambda size: f"{size[0]}x{size[1]}")
@@ -97,14 +99,42 @@ class TestMessages:
         """A conversation is open."""
         picture(open_browser(demo), size, "j", "j", "enter")
 
-    def test_finding(self, demo: Path, open_browser: OpenBrowser, snap_compare: Compare) -> None:
+    @SIZES
+    def test_finding(self, demo: Path, open_browser: OpenBrowser, snap_compare: Compare, size: Size) -> None:
         """Words looked for inside a conversation."""
+        app = open_browser(demo)
+        assert snap_compare(app, terminal_size=size, run_before=finding("enter", "/", *"fixture", "enter", "n"))
+
+    def test_finding_beside_the_search(self, demo: Path, open_browser: OpenBrowser, snap_compare: Compare) -> None:
+        """The places of a find look otherwise than those of the search; without colour by attributes alone."""
+        app = open_browser(demo, "voucher", theme=PLAIN)
+        assert snap_compare(app, terminal_size=WIDE, run_before=finding("enter", "/", *"fixture"))
+
+    @SIZES
+    def test_outline(self, demo: Path, open_browser: OpenBrowser, snap_compare: Compare, size: Size) -> None:
+        """What the person asked, to go to."""
 
         async def drive(pilot: Pilot[BrowseResult]) -> None:
-            await after("enter", "/", *"fixture")(pilot)
-            await until(pilot, lambda: "of" in str(pilot.app.query_one("#messages").border_subtitle))
+            await after("enter", "p")(pilot)
+            listed = browser(pilot).query_one(PromptList)
+            await until(pilot, lambda: len(listed._words) == len(listed.prompts))
 
-        assert snap_compare(open_browser(demo), terminal_size=WIDE, run_before=drive)
+        assert snap_compare(open_browser(demo), terminal_size=size, run_before=drive)
+
+    def test_going_nowhere(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """A place that is none, said where it was typed."""
+        picture(open_browser(demo), WIDE, "enter", ":", *"9999", "enter")
+
+
+def finding(*keys: str) -> Callable[[Pilot[BrowseResult]], Awaitable[None]]:
+    """Press keys that find something in the open conversation, and wait until all of it is found."""
+
+    async def drive(pilot: Pilot[BrowseResult]) -> None:
+        await after(*keys)(pilot)
+        view = browser(pilot).messages.view
+        await until(pilot, lambda: view.hits.finder.complete and view.hits.finder.hit is not None)
+
+    return drive
 
 
 class TestCost:
@@ -142,3 +172,60 @@ class TestDialogs:
             await until(pilot, lambda: pilot.app.screen.query("OptionList").first().display)
 
         assert snap_compare(open_browser(demo, theme=DARK), terminal_size=WIDE, run_before=drive)
+
+
+def family_of(row: int) -> Callable[[Pilot[BrowseResult]], Awaitable[None]]:
+    """Show the family of the conversation in a row, once all of it is known."""
+
+    async def drive(pilot: Pilot[BrowseResult]) -> None:
+        await after(*["j"] * row, "l")(pilot)
+        await until(pilot, lambda: pilot.app.screen.query_one(LineageTree).settled)
+
+    return drive
+
+
+class TestList:
+    @SIZES
+    def test_days(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """Grouped by day, two of them marked."""
+        picture(open_browser(demo), size, "b", "space", "space")
+
+    def test_directories_without_colour(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """Grouped by directory, marked and unfolded by attributes and signs alone."""
+        picture(open_browser(demo, theme=PLAIN), WIDE, "b", "b", "space", "space", "G")
+
+    @SIZES
+    def test_two_lines(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """What began it, where, and by which model."""
+        picture(open_browser(demo), size, "D", "j")
+
+    def test_all_columns(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """Room for directories and models."""
+        picture(open_browser(demo), WIDE, "z")
+
+    @SIZES
+    def test_subagents(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """Unfolded below what started them, and marked."""
+        picture(open_browser(demo), size, *["j"] * 24, "right", "j", "space", "space")
+
+    @SIZES
+    def test_sort_menu(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """Every order with its key."""
+        picture(open_browser(demo), size, "s")
+
+    def test_tokens(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """What decides the order is what is shown."""
+        picture(open_browser(demo, theme=LIGHT), NARROW, "s", "t")
+
+    @SIZES
+    def test_family(self, demo: Path, open_browser: OpenBrowser, snap_compare: Compare, size: Size) -> None:
+        """What a conversation started."""
+        assert snap_compare(open_browser(demo), terminal_size=size, run_before=family_of(24))
+
+    def test_family_of_parts(self, demo: Path, open_browser: OpenBrowser, snap_compare: Compare) -> None:
+        """A conversation that was compressed twice."""
+        assert snap_compare(open_browser(demo, theme=LIGHT), terminal_size=WIDE, run_before=family_of(12))
+
+    def test_here(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """Only what belongs to a directory."""
+        picture(open_browser(demo, directory="/home/mara/src/storefront"), NARROW, ".")

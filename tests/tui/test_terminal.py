@@ -16,83 +16,13 @@ if sys.platform == "win32":
     pytest.skip("There is no pty here.", allow_module_level=True)
 
 import fcntl
-import pty
 import re
-import select
 import struct
 import termios
-import time
 
-PATIENCE_SECONDS = 30.0
-
-MAIN = """
-import sys
-from hermes_sessions.services.history import History
-from hermes_sessions.tui import run_browser
-
-class Broken(History):
-    async def outline(self, conversation, rewound=False):
-        secret = "what was said"
-        raise RuntimeError("a bug")
-
-kind = Broken if "--broken" in sys.argv else History
-with kind(sys.argv[1]) as history:
-    try:
-        result, code = run_browser(history)
-    except RuntimeError as error:
-        print("FAULT", error)
-        sys.exit(70)
-print("LEFT")
-sys.exit(code)
-"""
+from tests.tui.pty_screen import Screen
 
 ON_AND_OFF = [(b"\x1b[?1049h", b"\x1b[?1049l"), (b"\x1b[?1000h", b"\x1b[?1000l"), (b"\x1b[?25l", b"\x1b[?25h")]
-
-
-class Screen:
-    """The program on a pty of its own."""
-
-    def __init__(self, *arguments: str, **environ: str) -> None:
-        environ = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "20", "LINES": "5", **environ}
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.execve(sys.executable, [sys.executable, "-c", MAIN, *arguments], environ)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-        self.before = termios.tcgetattr(self.fd)
-        self.output = b""
-
-    def wait_for(self, words: bytes) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while words not in self.output:
-            assert time.monotonic() < deadline, self.output
-            self._read()
-
-    def end(self) -> int:
-        """Wait until the program has ended; its exit code."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
-            assert time.monotonic() < deadline, self.output
-            self._read()
-        self.pid = 0
-        while self._read():
-            pass
-        return os.waitstatus_to_exitcode(ended[1])
-
-    def close(self) -> None:
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        os.close(self.fd)
-
-    def _read(self) -> bool:
-        if not select.select([self.fd], [], [], 0.02)[0]:
-            return False
-        try:
-            data = os.read(self.fd, 65536)
-        except OSError:
-            return False
-        self.output += data
-        return bool(data)
 
 
 @pytest.fixture

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from hermes_sessions.model import Message
 from hermes_sessions.text import clean, wrap
 from hermes_sessions.tui import transcript as module
-from hermes_sessions.tui.message_blocks import finish
+from hermes_sessions.tui.heights import Heights
 from hermes_sessions.tui.message_copy import text_between
-from hermes_sessions.tui.message_layout import wrap_steps
-from hermes_sessions.tui.transcript import Heights, Transcript, nearest
+from hermes_sessions.tui.steps import finish
+from hermes_sessions.tui.transcript import Transcript, nearest
 from hermes_sessions.tui.viewport import Viewport
+from hermes_sessions.tui.wrapping import wrap_steps
 from tests.tui.talks import call, message, prose, stub_of
 
 TEXTS = st.text(st.sampled_from("ab \n\té漢👨‍👩‍👧e\u0301-"), max_size=120)
@@ -54,7 +55,7 @@ def test_heights_are_prefix_sums_whatever_was_corrected(heights: list[int], corr
 
 @given(TEXTS, st.integers(1, 30), st.integers(40, 60))
 def test_wrapping_in_steps_gives_the_same_lines(text: str, width: int, step: int) -> None:
-    assert finish(wrap_steps(clean(text * 5), width, step)) == wrap(clean(text * 5), width)
+    assert list(finish(wrap_steps(clean(text * 5), width, step))) == wrap(clean(text * 5), width)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=6), st.integers(8, 60))
@@ -142,10 +143,10 @@ def test_the_next_message_is_reached_and_seen_whatever_its_height() -> None:
     viewport = Viewport(transcript_of(prose(40)), 10)
     viewport.go_to_start()
     for index in range(1, 40):
-        viewport.move_cursor(1)
+        viewport.put_cursor(viewport.cursor + 1)
         assert viewport.cursor == index
         assert viewport.y <= viewport.transcript.heights.top(index) + viewport.transcript.first_row(index)
-    viewport.move_cursor(1)
+    viewport.put_cursor(viewport.cursor + 1)
     assert viewport.cursor == 39
 
 

@@ -1,0 +1,168 @@
+"""What a person takes out of a conversation: into the clipboard, or into their own editor.
+
+Every way out ends with a word on what was taken and where it is now. What there is to take is `copy_menu`'s business.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App, SuspendNotSupported
+
+from hermes_sessions.errors import SessionsError
+from hermes_sessions.model import Conversation, Message
+from hermes_sessions.services import clipboard, editing, wording
+from hermes_sessions.services.history import History
+from hermes_sessions.text import clean, one_line
+from hermes_sessions.tui import terminal
+from hermes_sessions.tui.markdown import body_of, looks_like_diff, markdown_steps
+from hermes_sessions.tui.message_blocks import compose_steps
+from hermes_sessions.tui.reading import Slices
+
+if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
+
+    from hermes_sessions.services.resuming import ResumePlan
+
+PAGE = 128
+"""Messages held in memory at once, besides what was made of those before."""
+
+TELL_FROM = 2_000
+"""Messages from which on it is said that they are being put together."""
+
+
+class Takeaway:
+    """The ways out of one app over one history."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        history: History,
+        resume: Callable[[Conversation], ResumePlan],
+        environ: Mapping[str, str],
+    ) -> None:
+        self._app = app
+        self._history = history
+        self._resume = resume
+        self._environ = environ
+
+    def choose(self, conversations: Sequence[Conversation], message: Message | None) -> None:
+        """Ask what of these to copy, and copy it."""
+        self._app.run_worker(self._choose(conversations, message), group="copy", exclusive=True)
+
+    def copy(self, text: str, name: str) -> None:
+        """Copy a text that is called `name`."""
+        self._app.run_worker(self._copy(text, name), group="copy", exclusive=True)
+
+    def edit(self, conversations: Sequence[Conversation], message: Message | None) -> None:
+        """Show a message, or all of the conversations, in the person's editor."""
+        self._app.run_worker(self._edit(conversations, message), group="edit", exclusive=True)
+
+    async def _choose(self, conversations: Sequence[Conversation], message: Message | None) -> None:
+        from hermes_sessions.tui.copy_menu import Copyable, CopyScreen, copyables
+
+        choices = await copyables(conversations, message, [self._command(item) for item in conversations])
+
+        def chosen(choice: Copyable | None) -> None:
+            if choice is not None and choice.text is not None:
+                self.copy(choice.text, choice.name)
+            elif choice is not None:
+                self._app.run_worker(self._copy_whole(conversations), group="copy", exclusive=True)
+
+        self._app.push_screen(CopyScreen(choices), chosen)
+
+    async def _copy_whole(self, conversations: Sequence[Conversation]) -> None:
+        if (text := await self._whole(conversations)) is not None:
+            await self._copy(text, "conversation")
+
+    async def _copy(self, text: str, name: str) -> None:
+        text = clean(text)
+        amount = wording.size(len(text.encode("utf-8", "replace")))
+        ways = await terminal.copy(self._app, text, self._environ)
+        if ways:
+            self._say(f"Copied {name} ({amount}) to the {' and '.join(ways)}.")
+            return
+        try:
+            path = clipboard.save(text)
+        except SessionsError as error:
+            self._say(error.message, severity="error")
+        else:
+            self._say(f"Too large for any clipboard here: {name} ({amount}) is in {one_line(str(path))}")
+
+    async def _edit(self, conversations: Sequence[Conversation], message: Message | None) -> None:
+        try:
+            command = editing.editor(self._environ)
+        except SessionsError as error:
+            self._say(f"{error.message} {error.hint}", severity="error")
+            return
+        if message is not None:
+            text, suffix = await _text_of(message)
+        elif (whole := await self._whole(conversations)) is not None:
+            text, suffix = whole, ".md"
+        else:
+            return
+        name = "message" if message is not None else "conversation"
+        shown: editing.Shown | SessionsError | None = None
+        try:
+            with self._app.suspend():
+                try:
+                    shown = editing.show(command, text, name, suffix, self._environ)
+                except SessionsError as error:  # Textual takes the terminal back only if nothing is raised
+                    shown = error
+        except SuspendNotSupported:
+            self._say("This terminal cannot be lent to another program.", severity="error")
+        match shown:
+            case SessionsError():
+                self._say(f"{shown.message} {shown.hint}", severity="error")
+            case editing.Shown(code=code) if code:
+                self._say(f"{one_line(command[0])} ended with code {code}.", severity="warning")
+            case editing.Shown(changed=True):
+                self._say("What you changed is not kept: it was a copy.", severity="warning")
+
+    async def _whole(self, conversations: Sequence[Conversation]) -> str | None:
+        """All of the conversations as Markdown; None if they could not be read, which then has been said."""
+        parts: list[str] = []
+        slices = Slices()
+        try:
+            for item in conversations:
+                stubs = await self._history.outline(item)
+                if len(stubs) >= TELL_FROM:
+                    self._say(f"Putting {wording.count(len(stubs))} messages together …")
+                parts.append(f"# {one_line(item.title) or one_line(item.id)}\n\nSession {one_line(item.id)}")
+                for start in range(0, len(stubs), PAGE):
+                    page = stubs[start : start + PAGE]
+                    found = await self._history.messages(page)
+                    for number, stub in enumerate(page, start + 1):
+                        if stub.id in found:
+                            parts.append(await slices.run(markdown_steps(found[stub.id], number)))
+        except SessionsError as error:
+            self._say(f"{error.message} {error.hint}", severity="error")
+            return None
+        return "\n\n".join(parts) + "\n"
+
+    def _command(self, item: Conversation) -> str:
+        """How to go on with a conversation, also where that cannot be done."""
+        try:
+            return self._resume(item).as_shell()
+        except SessionsError as error:
+            return error.hint
+
+    def _say(self, words: str, severity: SeverityLevel = "information") -> None:
+        self._app.notify(words, severity=severity, markup=False)
+
+
+async def _text_of(message: Message) -> tuple[str, str]:
+    """The text of a message, and the ending of a file that has it."""
+    slices = Slices()
+    if message.role != "tool":
+        return await slices.run(markdown_steps(message)), ".md"
+    text = body_of(await slices.run(compose_steps(message, whole=True)), "result", "text")
+    if looks_like_diff(text):
+        return text, ".diff"
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text, ".txt"
+    return text, ".json"
