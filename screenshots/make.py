@@ -44,7 +44,7 @@ class Picture:
     size: tuple[int, int] = (120, 36)
     query: str = ""
     keys: Sequence[str] = ()
-    theme: str | None = None
+    theme: str = "hermes-dark"
 
 
 PICTURES = (

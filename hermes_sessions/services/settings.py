@@ -267,7 +267,7 @@ def _first_bad_line(data: bytes) -> int | None:
     return None
 
 
-_PART = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)\s*(\.|=|\])?""")
+_PART = r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)\s*(\.|=|\])?"""
 
 
 def _assignments(text: str) -> Iterator[tuple[int, str]]:
@@ -287,8 +287,8 @@ def _assignments(text: str) -> Iterator[tuple[int, str]]:
 def _parts(line: str) -> tuple[list[str], str]:
     """The parts of a dotted name at the beginning of a line, and what ends it."""
     parts: list[str] = []
-    place, end = 0, "."
-    while end == "." and (match := _PART.match(line, place)):
+    part, place, end = re.compile(_PART), 0, "."
+    while end == "." and (match := part.match(line, place)):
         parts.append(match[1].strip("\"'"))
         place, end = match.end(), match[2] or ""
     return parts, end

@@ -59,7 +59,7 @@ def run_browser(
         from hermes_sessions.services.state import State
         from hermes_sessions.tui.app import BrowserApp
         from hermes_sessions.tui.background import expect_answer
-        from hermes_sessions.tui.preparing import checked_theme, configured
+        from hermes_sessions.tui.preparing import begun, checked_theme, configured
         from hermes_sessions.tui.setting import Setting
 
         history.ready()
@@ -69,9 +69,9 @@ def run_browser(
         if config is not None:
             path, named = config()
             read, keys = configured(path, named=named)
-            settings = read.begun(kept.values())
-            setting = setting._replace(settings=settings, keys=keys, problems=tuple(read.problems))
-        setting = setting._replace(state=kept)
+            settings = begun(read, kept)
+            setting = setting._replace(keys=keys, problems=tuple(read.problems))
+        setting = setting._replace(settings=settings._replace(mouse=settings.mouse and mouse), state=kept)
         if past_searches is not None:
             setting = setting._replace(past_searches=past_searches)
         app = BrowserApp(
@@ -82,7 +82,7 @@ def run_browser(
         )
         expect_answer()
         with terminal.restored():
-            result = app.run(mouse=mouse and settings.mouse)
+            result = app.run()
     finally:
         gc.enable()
         sys.setswitchinterval(switch_seconds)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from textual import events, on
 from textual._compositor import LayoutUpdate
 from textual.app import App, SystemCommand
+from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widgets import Input
 from textual.worker import WorkerFailed
@@ -91,6 +92,7 @@ class BrowserApp(App[BrowseResult]):
         self.mouse = Mouse(self)
         self._environ = {**environ, "VISUAL": settings.editor} if settings.editor else environ
         self._touched = self._untidy = True
+        self._leaving = False
         self._waits = 0
         for own in THEMES:
             self.register_theme(own)
@@ -132,6 +134,8 @@ class BrowserApp(App[BrowseResult]):
         asyncio.get_running_loop().set_exception_handler(self._loop_fault)
         if not self.is_headless:
             terminal.watch(self)
+            if not self._setting.settings.mouse:
+                self.mouse.turn()  # Textual could not take it back
             if self._choice.follows and background.can_answer(self._environ):
                 self.call_after_refresh(background.ask, self)
         self.call_after_refresh(resume_collecting)
@@ -166,7 +170,7 @@ class BrowserApp(App[BrowseResult]):
                     if value != started[name]:
                         self._state.put(name, value)
         self._state.save()
-        # What is still on its way would find half of the screen gone.
+        self._leaving = True
         self._history.cancel_search()
         self.workers.cancel_all()
         super().exit(result, return_code, message)
@@ -274,6 +278,12 @@ class BrowserApp(App[BrowseResult]):
         error = context.get("exception")
         if isinstance(error, Exception):
             self._handle_exception(error)
+
+    def _handle_exception(self, error: Exception) -> None:
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        # What was on its way when the person left finds half of the screen gone.
+        if not (self._leaving and isinstance(cause, NoMatches)):
+            super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         # Textual's own version prints the traceback with local variables: the texts of messages.

@@ -19,7 +19,7 @@ class AskLine(Horizontal):
     AskLine.-asking { display: block; }
     AskLine .prompt { width: auto; padding-right: 1; color: $rule-focus; text-style: bold; }
     AskLine .answer { width: auto; max-width: 75%; padding-left: 1; color: $muted; }
-    AskLine .answer.-wrong { color: $error; }
+    AskLine .answer.-wrong { color: $status-error; }
     """
 
     asking: var[bool] = var(False, toggle_class="-asking")

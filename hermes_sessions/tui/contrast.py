@@ -9,6 +9,9 @@ from textual.color import Color
 READABLE = 4.5
 """WCAG 2 AA for text."""
 
+FAIR = 3.0
+"""WCAG 2 AA for large text, and for signs."""
+
 STEPS = 20
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hermes_sessions.errors import UsageError
-from hermes_sessions.services.settings import Config, did_you_mean, printed, read_config, toml
+from hermes_sessions.services.settings import Config, Settings, did_you_mean, printed, read_config, toml
 from hermes_sessions.services.state import State
 from hermes_sessions.tui.abilities import AUTO
 from hermes_sessions.tui.keys import KEYS, Key
@@ -25,6 +25,15 @@ def configured(path: Path, *, named: bool = False) -> tuple[Config, tuple[Key, .
             config.settings = config.settings._replace(**{name: type(config.settings)._field_defaults[name]})
             config.given -= {name}
     return config, keys
+
+
+def begun(config: Config, state: State) -> Settings:
+    """Return the settings to begin with. A theme that is remembered, but gone, is none."""
+    remembered = dict(state.values())
+    name = remembered.get("theme")
+    if isinstance(name, str) and why_no_theme(name) is not None:
+        del remembered["theme"]
+    return config.begun(remembered)
 
 
 def why_no_theme(name: str, *, auto: bool = True) -> str | None:
@@ -51,4 +60,4 @@ def print_config(path: Path, state: State, *, named: bool = False) -> tuple[str,
     from hermes_sessions.tui.keymap import bindings_of
 
     config, keys = configured(path, named=named)
-    return printed(config, config.begun(state.values()), bindings_of(keys)), config.problems
+    return printed(config, begun(config, state), bindings_of(keys)), config.problems

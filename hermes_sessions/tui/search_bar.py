@@ -153,7 +153,7 @@ class _Underline(Highlighter):
         self._line = line
 
     def highlight(self, text: Text) -> None:
-        style = self._line.app.stylesheet.parse_style("$error underline").rich_style
+        style = self._line.app.stylesheet.parse_style("$status-error underline").rich_style
         for problem in self._line.problems:
             text.stylize(style, problem.start, problem.stop)
 

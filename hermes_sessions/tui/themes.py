@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from textual.color import Color
 from textual.theme import Theme
 
-from hermes_sessions.tui.contrast import READABLE, contrast, readable
+from hermes_sessions.tui.contrast import FAIR, READABLE, contrast, readable
 
 DARK = "hermes-dark"
 LIGHT = "hermes-light"
@@ -255,8 +255,8 @@ THEMES = (
 
 
 def role_colours(theme: Theme) -> dict[str, str]:
-    """Return values of the roles that `theme` itself does not name. Text can be read in them as well as it can be at
-    all in the theme, with a contrast of 4.5 wherever the theme's own foreground has it."""
+    """Return values of the roles that `theme` itself does not name. Text in them can be read: with a contrast of 4.5 on
+    the background, and of 3 on what else it stands on, where more would turn most colours into the foreground's."""
     if theme.ansi:
         return dict(_ANSI_ROLES)
     if ROLES.keys() <= theme.variables.keys():
@@ -266,9 +266,10 @@ def role_colours(theme: Theme) -> dict[str, str]:
     colours = {role: _colour(words, values, background) for role, words in ROLES.items() if words.startswith("$")}
     for ground in GROUNDS:
         colours[ground] = _ground(colours[ground], background, foreground)
-    grounds = [background, Color.parse(values["panel"]), *(colours[ground] for ground in GROUNDS)]
+    grounds = [Color.parse(values["panel"]), *(colours[ground] for ground in GROUNDS)]
     for role in TEXTS:
-        colours[role] = readable(colours[role], grounds, foreground)
+        colours[role] = readable(colours[role], [background], foreground)
+        colours[role] = readable(colours[role], grounds, foreground, FAIR)
     for role, ground in TEXT_ON.items():
         colours[role] = readable(colours[role], [colours[ground]], foreground)
     return ROLES | {role: colour.hex for role, colour in colours.items()}

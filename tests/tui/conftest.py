@@ -20,6 +20,8 @@ from hermes_sessions.tui.app import BrowserApp
 from hermes_sessions.tui.setting import Setting
 from tests.builders import NOW
 
+COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
 NEVER = 3_600.0
 
 
@@ -84,7 +86,7 @@ def open_browser() -> Iterator[OpenBrowser]:
         setting = Setting(query, pick, directory, lambda: NOW, stopwatch, poll_seconds, lambda: past or PastSearches())
         if state is not None:
             setting = setting._replace(state=state)
-        return BrowserApp(history, setting, resume=plan if hermes else no_hermes, theme=theme, environ={})
+        return BrowserApp(history, setting, resume=plan if hermes else no_hermes, theme=theme, environ=COLOURS)
 
     yield open_browser
     for history in histories:
