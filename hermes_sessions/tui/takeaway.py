@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App, SuspendNotSupported
@@ -117,7 +118,7 @@ class Takeaway:
             case SessionsError():
                 self._say(f"{shown.message} {shown.hint}", severity="error")
             case editing.Shown(code=code) if code:
-                self._say(f"{one_line(command[0])} ended with code {code}.", severity="warning")
+                self._say(f"{one_line(Path(command[0]).name)} ended with code {code}.", severity="warning")
             case editing.Shown(changed=True):
                 self._say("What you changed is not kept: it was a copy.", severity="warning")
 
