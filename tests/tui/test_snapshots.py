@@ -21,6 +21,8 @@ from tests.tui.driving import browser, press, settle, until
 WIDE, NARROW, SMALL = (120, 36), (80, 24), (50, 15)
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW, SMALL], ids=lambda size: f"{size[0]}x{size[1]}")
 
+LATE_WORK = ("texts", "heights", "find")
+
 Size: TypeAlias = tuple[int, int]
 Compare: TypeAlias = Callable[..., bool]
 
@@ -31,6 +33,10 @@ def after(*keys: str) -> Callable[[Pilot[BrowseResult]], Awaitable[None]]:
     async def drive(pilot: Pilot[BrowseResult]) -> None:
         await settle(pilot)
         await press(pilot, *keys)
+        # Texts on the screen are coloured, and the footer is drawn, behind what is waited for elsewhere.
+        await until(pilot, lambda: not any(each.is_running and each.group in LATE_WORK for each in pilot.app.workers))
+        await pilot.pause()
+        await pilot.pause()
 
     return drive
 
