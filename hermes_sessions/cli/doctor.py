@@ -111,5 +111,5 @@ def _sum(diagnosis: Diagnosis, output: Output) -> str:
     if failed:
         return output.paint(f"{failed} of {looked_at} failed, {warnings}.", "bold", "red")
     if warned:
-        return output.paint(f"Whole: no check of {len(statuses)} failed, {warnings}.", "bold", "yellow")
-    return output.paint(f"Whole: {looked_at}, nothing to complain of.", "bold", "green")
+        return output.paint(f"No damage found: {looked_at}, {warnings}.", "bold", "yellow")
+    return output.paint(f"No damage found: {looked_at}, nothing to complain of.", "bold", "green")

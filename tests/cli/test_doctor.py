@@ -31,7 +31,7 @@ def test_a_whole_store_takes_a_line_for_each_check(history: Path, run: Run, monk
     lines = ended.out.splitlines()
     assert (ended.code, ended.err) == (0, "")
     assert lines[0] == f"Store: {history}"
-    assert lines[-1].startswith("Whole: ")
+    assert lines[-1].startswith("No damage found: ")
     assert [line for line in lines[1:] if text.cell_width(line) > 80] == []
     for heading in ("File", "Layout", "Messages", "Search", "Use", "Programs"):
         assert heading in lines

@@ -107,9 +107,10 @@ def _reading_check(path: Path, modes: dict[str, int]) -> Check:
     if not open_to_all and not open_to_group:
         return Check("permissions", "ok", f"only you may read it ({told})")
     who = "Everybody on this machine" if open_to_all else "Your group"
-    names = " and ".join(open_to_all or open_to_group)
+    exposed = open_to_all or open_to_group
+    what = "it" if path.name in exposed else " and ".join(exposed)
     means = "Whatever was said to Hermes, passwords in it too, can be read by them."
-    return Check("permissions", "warn", f"{who} may use {names} ({told}).", f"chmod go= {quote(str(path))}*", means)
+    return Check("permissions", "warn", f"{who} may use {what} ({told}).", f"chmod go= {quote(str(path))}*", means)
 
 
 def space_check(visit: Visit) -> Check | None:

@@ -263,11 +263,11 @@ def test_a_history_that_others_may_read_is_warned_of(open_folder: Path) -> None:
         file.path.chmod(0o644)
         check = found(look(file), "permissions")
         assert check.status == "warn"
-        assert check.detail.startswith("Everybody on this machine may use state.db ")
+        assert check.detail.startswith("Everybody on this machine may use it ")
         subprocess.run(["/bin/sh", "-c", check.fix], check=True)
         assert found(look(file), "permissions").status == "ok"
         file.path.chmod(0o640)
-        assert found(look(file), "permissions").detail.startswith("Your group may use state.db ")
+        assert found(look(file), "permissions").detail.startswith("Your group may use it ")
         file.path.chmod(0o644)
         open_folder.chmod(0o700)
         assert found(look(file), "permissions").detail == "only you may read it (mode 644, folder 700)"
