@@ -12,7 +12,6 @@ import json
 import os
 import random
 import re
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_sessions.errors import ReadOnlyStore, StoreBusy, StoreUnreadable
+from hermes_sessions.storage.file_lock import try_lock, unlock
 from hermes_sessions.storage.lease_registry import NAME, OWN_NAME
 
 LOCK_NAME = "active_sessions.lock"
@@ -34,35 +34,6 @@ SHORTEST_WAIT_SECONDS = 0.002
 LONGEST_WAIT_SECONDS = 0.030
 
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> bool:
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except PermissionError:
-            return False
-        return True
-
-    def _unlock(descriptor: int) -> None:
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _unlock(descriptor: int) -> None:
-        # Said aloud, since closing would not do: a child that was forked meanwhile has the descriptor too.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 class LeaseFile:
@@ -102,7 +73,7 @@ class LeaseFile:
                 try:
                     yield
                 finally:
-                    _unlock(descriptor)
+                    unlock(descriptor)
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -137,7 +108,7 @@ class LeaseFile:
 
     def _wait_for(self, descriptor: int) -> None:
         started = self._timer()
-        while not _try_lock(descriptor):
+        while not try_lock(descriptor):
             waited = self._timer() - started
             if waited >= self._budget:
                 raise StoreBusy(

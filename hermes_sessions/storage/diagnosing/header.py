@@ -19,6 +19,8 @@ MAGIC = b"SQLite format 3\0"
 
 TRY = "A repair tries what can be had, and keeps the file; where it finds nothing, only a backup helps."
 
+BACKUP = "No repair of ours finds the other pages without it yet. Keep the file, and put a backup in its place."
+
 SHOWN = 40
 
 
@@ -30,8 +32,8 @@ def header_check(visit: Visit) -> Check | None:
     repair = repair_command(visit.path)
     if not begin.startswith(MAGIC):
         if not any(begin):
-            means = f"The first page was overwritten, and with it what is where. {TRY}"
-            return Check("header", "fail", "It begins with zeros, not as a SQLite database.", repair, means)
+            means = f"The first page was overwritten, and with it what is where. {BACKUP}"
+            return Check("header", "fail", "It begins with zeros, not as a SQLite database.", "", means)
         if _is_text(begin):
             means = "It is some other file. Name the one that Hermes writes with --db, usually state.db."
             return Check("header", "fail", f"It is a text, no SQLite database: {_shown(begin)}", "", means)
@@ -40,8 +42,8 @@ def header_check(visit: Visit) -> Check | None:
     size = int.from_bytes(begin[16:18])
     page = 65_536 if size == 1 else size
     if page < 512 or page & (page - 1):
-        means = f"Nothing can be found in it that way. {TRY}"
-        return Check("header", "fail", f"It says that a page has {page} bytes, which cannot be.", repair, means)
+        means = f"Nothing can be found in it that way. {BACKUP}"
+        return Check("header", "fail", f"It says that a page has {page} bytes, which cannot be.", "", means)
     said = int.from_bytes(begin[28:32])
     # The count is right only when it was written by who changed the file last; a log may hold pages yet to come.
     counts = begin[24:28] == begin[92:96]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -18,6 +17,7 @@ import apsw
 
 from hermes_sessions.errors import ReadOnlyStore, Refused, SessionLive, StoreBusy, StoreUnreadable
 from hermes_sessions.model import Lease
+from hermes_sessions.storage.file_lock import try_lock
 from hermes_sessions.storage.repairing.backups import size
 
 MARGIN = 16 << 20
@@ -26,28 +26,6 @@ COPIES = 3
 
 PATIENCE_SECONDS = 20.0
 BUSY_TIMEOUT_MS = 1_000
-
-if sys.platform == "win32":
-
-    def _try_lock(descriptor: int) -> bool:
-        import msvcrt
-
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except PermissionError:
-            return False
-        return True
-
-else:
-
-    def _try_lock(descriptor: int) -> bool:
-        import fcntl
-
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 def refuse_in_use(path: Path, leases: Sequence[Lease]) -> None:
@@ -90,7 +68,7 @@ def only_repairer(path: Path, patience: float = PATIENCE_SECONDS) -> Iterator[No
         ) from error
     try:
         deadline = time.monotonic() + patience
-        while not _try_lock(descriptor):
+        while not try_lock(descriptor):
             if time.monotonic() >= deadline:
                 raise StoreBusy(f"{path} is being repaired by another program.", "Try again when it has finished.")
             time.sleep(0.05)
