@@ -96,7 +96,7 @@ class BrowserApp(App[BrowseResult]):
         self._waits = 0
         for own in THEMES:
             self.register_theme(own)
-        self.theme = self._choice.theme
+        self._begin_in(self._choice.theme)
         if setting.keys is not KEYS:
             from hermes_sessions.tui.keymap import keymap
 
@@ -107,6 +107,15 @@ class BrowserApp(App[BrowseResult]):
             from hermes_sessions.tui.ascii_signs import AsciiSigns
 
             self._filters.append(AsciiSigns())
+
+    def _begin_in(self, theme: str) -> None:
+        # By assignment, Textual would parse every rule a second time before the first screen.
+        self.set_reactive(App.theme, theme)
+        dark = self.current_theme.dark
+        self.set_class(dark, "-dark-mode", update=False)
+        self.set_class(not dark, "-light-mode", update=False)
+        self._refresh_truecolor_filter(self.ansi_theme)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     @property
     def fault(self) -> BaseException | None:

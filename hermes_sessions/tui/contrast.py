@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from textual.color import Color
 
@@ -26,11 +27,19 @@ def readable(text: Color, grounds: Sequence[Color], towards: Color, least: float
     takes, and after that with black or white."""
     darkest = min(grounds, key=_luminance)
     extreme = Color(255, 255, 255) if _luminance(towards) > _luminance(darkest) else Color(0, 0, 0)
-    tried = [text.blend(towards, step / STEPS) for step in range(STEPS + 1)]
-    tried += [towards.blend(extreme, step / STEPS) for step in range(1, STEPS + 1)]
-    worst = [min(contrast(colour, ground) for ground in grounds) for colour in tried]
-    good = next((colour for colour, value in zip(tried, worst, strict=True) if value >= least), None)
-    return good or tried[worst.index(max(worst))]
+    tried = chain(_between(text, towards), _between(towards, extreme))
+    best, most = text, 0.0
+    for colour in tried:
+        worst = min(contrast(colour, ground) for ground in grounds)
+        if worst >= least:
+            return colour
+        if worst > most:
+            best, most = colour, worst
+    return best
+
+
+def _between(one: Color, other: Color) -> Iterator[Color]:
+    return (one.blend(other, step / STEPS) for step in range(STEPS + 1))
 
 
 def _luminance(colour: Color) -> float:
