@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from hermes_sessions.services.demo import write_demo
 from hermes_sessions.storage import open_store
-from tests.benchmarks import reading, searching, startup, writing
+from tests.benchmarks import reading, searching, startup, typing, writing
 
 
 def in_the_model(path: Path) -> None:
@@ -47,7 +47,7 @@ def main() -> None:
         "store", type=Path, nargs="?", help="a big store; with --hermes a copy, since Hermes opens it for writing"
     )
     parser.add_argument("--hermes", metavar="PYTHON", help="a Python that has hermes-agent installed")
-    parser.add_argument("--only", choices=["startup", "model", "search", "writing", "reading"])
+    parser.add_argument("--only", choices=["startup", "model", "search", "typing", "writing", "reading"])
     arguments = parser.parse_args()
     if arguments.store is None and arguments.only not in ("writing", "reading"):
         parser.error("all but --only writing and --only reading look at a store")
@@ -65,6 +65,9 @@ def main() -> None:
     if arguments.only in (None, "search"):
         print("search")
         searching.measure(arguments.store, arguments.hermes)
+    if arguments.only in (None, "typing"):
+        print("typing")
+        typing.measure(arguments.store)
     if arguments.only in (None, "writing"):
         print("writing")
         writing.measure(arguments.hermes)

@@ -8,12 +8,11 @@ process (the store's threads) may have had the processor, too. Memory is the who
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +25,7 @@ from hermes_sessions.storage import open_store
 from hermes_sessions.tui.message_view import MessageView
 from hermes_sessions.tui.themes import DARK, THEMES, role_colours
 from tests.benchmarks.terminal import Terminal
+from tests.benchmarks.waits import TICK, Waits
 from tests.builders import HermesFile
 
 MEGABYTES = 10
@@ -33,8 +33,6 @@ SIZES = ((120, 36), (100, 30))
 ROUNDS = 5
 WALK = 200
 NEEDLE = "needle"
-TICK = 0.001
-"""Seconds after which what is waited for is looked at again; a busy loop would keep the store's threads waiting."""
 
 PROSE = "Some **words** about `code.py`, and a [link](https://example.org/path) to it.\n\n- one item\n- another\n\n"
 CODE = "def function(argument: int = 7) -> str:\n    # why\n    return f'{argument}' + \"text\"\n\n"
@@ -108,37 +106,12 @@ class _Reader(App[None]):
         yield self.view
 
 
-class _Waits:
-    """Watches the event loop for the longest time it was busy at a stretch."""
-
-    def __init__(self) -> None:
-        self.longest = 0.0
-
-    @contextlib.asynccontextmanager
-    async def watch(self) -> AsyncIterator[None]:
-        self.longest = 0.0
-        task = asyncio.create_task(self._tick())
-        await asyncio.sleep(0)
-        try:
-            yield
-        finally:
-            await asyncio.sleep(0)
-            task.cancel()
-
-    async def _tick(self) -> None:
-        before = time.perf_counter()
-        while True:
-            await asyncio.sleep(TICK)
-            now = time.perf_counter()
-            self.longest, before = max(self.longest, now - before - TICK), now
-
-
 async def _measure(path: Path) -> None:
     history = History(path)
     history.ready()
     conversations = {item.id: item for item in await history.catalog()}
     app = _Reader()
-    waits = _Waits()
+    waits = Waits()
     print(f"  {'':18}{'first screen':>14}{'end':>8}{'hit':>8}{'resize':>9}{'all open':>10}   longest wait, ms")
     async with app.run_test(size=SIZES[0]):
         baseline = 0.0
