@@ -106,15 +106,17 @@ def print_rows(
     *,
     first_number: int | None = None,
     hits: Mapping[str, ConversationHits] | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
-    """The conversations as a table, numbered from `first_number` on if there is one, with what was found in each."""
+    """The conversations as a table, numbered from `first_number` on if there is one, with what was found in each or
+    another safe note below it."""
     moment = now if output.is_terminal else None
     columns: tuple[Column, ...] = COLUMNS
     rows = [row(conversation, overviews[conversation.id], moment) for conversation in conversations]
     if first_number is not None:
         columns = (NUMBER, *COLUMNS)
         rows = [[str(number), *cells] for number, cells in enumerate(rows, first_number)]
-    output.table(columns, rows, [_found(output, hits.get(item.id)) for item in conversations] if hits else ())
+    output.table(columns, rows, [_found(output, hits.get(item.id)) for item in conversations] if hits else notes)
 
 
 def _found(output: Output, found: ConversationHits | None) -> str:

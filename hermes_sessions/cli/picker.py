@@ -32,6 +32,7 @@ COMMANDS = (
     ("n  b", "go on reading, or back"),
     ("t N", "list what you asked in it"),
     ("i N", "its id, its directory, and the command that goes on with it"),
+    ("l N", "list its family: what it came from, branches and subagents"),
     ("/words", "search; / alone lists all sessions again"),
     ("o", "what was found by relevance, or the newest first"),
     ("s KEY", f"sort by {', '.join(SORT_KEYS)}; the same again turns it round"),
@@ -123,9 +124,10 @@ class Picker:
             case "v", [number, *at] if number.isdecimal() and all(map(str.isdecimal, at[:1])) and len(at) < 2:
                 if (conversation := self._numbered(number)) is not None:
                     self._read(conversation, int(at[0][:9]) if at else None)
-            case "t" | "i", [number] if number.isdecimal():
+            case "t" | "i" | "l", [number] if number.isdecimal():
                 if (conversation := self._numbered(number)) is not None:
-                    self._list_prompts(conversation) if command == "t" else self._say_how_to_resume(conversation)
+                    told = {"t": self._list_prompts, "i": self._say_how_to_resume, "l": self._list_family}
+                    told[command](conversation)
             case "s", [key] if key in SORT_KEYS:
                 self._sort_by(key)
             case "c", [] | [_] if not rest or rest[0] in COST_KEYS:
@@ -256,6 +258,30 @@ class Picker:
         ]
         self._output.table(PROMPT_COLUMNS, rows)
         self._output.talk(f"{wording.count(len(rows))} of {wording.count(len(stubs))} messages; v N M reads at M")
+
+    def _list_family(self, conversation: Conversation) -> None:
+        """List it with its relatives instead of what was listed, each with what it came from."""
+        from hermes_sessions.services.family import RELATION_WORDS, family
+
+        notes: dict[Conversation, str] = {}
+        for kin in family(self._catalog, conversation):
+            if kin.conversation is None:
+                self._output.talk(f"{self._output.safe(kin.source or '')} is no longer in the store.")
+            elif kin.session is None:
+                words = RELATION_WORDS.get(kin.relation)
+                notes[kin.conversation] = f"{words} {self._output.safe(kin.source or '')}" if words else ""
+        self._query, self._found, self._rows = "", None, tuple(notes)
+        overviews = self._store.sessions.overviews(self._rows, live_sessions(self._store, self._clock()))
+        listing.print_rows(
+            self._output,
+            self._rows,
+            overviews,
+            self._clock(),
+            first_number=1,
+            notes=tuple(notes.values()) if any(notes.values()) else (),
+        )
+        self._shown = len(self._rows)
+        self._output.talk(f"The family of {self._output.safe(conversation.id)}; / lists all sessions again.")
 
     def _say_how_to_resume(self, conversation: Conversation) -> None:
         try:

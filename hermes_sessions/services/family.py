@@ -15,6 +15,9 @@ from hermes_sessions.model import Catalog, Conversation, Session
 Relation = Literal["origin", "branch", "delegate", "part", "gone"]
 
 
+RELATION_WORDS = {"branch": "branched from", "delegate": "started by"}
+
+
 class Kin(NamedTuple):
     """One line of a family."""
 

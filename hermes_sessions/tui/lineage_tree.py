@@ -22,7 +22,7 @@ from textual.widgets import Static
 from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import Catalog, Conversation, Overview
 from hermes_sessions.services import wording
-from hermes_sessions.services.family import Kin, family
+from hermes_sessions.services.family import RELATION_WORDS, Kin, family
 from hermes_sessions.services.history import History
 from hermes_sessions.text import cell_width, fit, one_line, pad, steady
 from hermes_sessions.tui.cursor_list import CursorList
@@ -32,7 +32,6 @@ from hermes_sessions.tui.looks import Looks
 from hermes_sessions.tui.session_rows import ARCHIVED_SIGN, BRANCH_SIGN, LIVE_MARK, MARKS, SUBAGENT_SIGN
 
 SIGNS = {"origin": "", "branch": BRANCH_SIGN, "delegate": SUBAGENT_SIGN, "part": "", "gone": ""}
-WORDS = {"branch": "branched from", "delegate": "started by"}
 HERE = "◂"
 MIN_TITLE, WHEN, MESSAGES, COST, ID = 24, 16, 6, 9, 24
 DEEPEST = 12
@@ -156,7 +155,7 @@ class LineageTree(CursorList):
             ending = f"compressed {wording.moment(session.ended_at)}" if session is not item.tip else "goes on here"
             parts.append(f"part {item.sessions.index(session) + 1} of {len(item.sessions)}, {ending}")
         elif line.source is not None:
-            parts.append(f"{WORDS[line.relation]} {one_line(line.source)} {wording.moment(item.started_at)}")
+            parts.append(f"{RELATION_WORDS[line.relation]} {one_line(line.source)} {wording.moment(item.started_at)}")
         if overview is not None:
             parts += [f"{wording.count(overview.message_count)} messages", wording.money(overview.cost)]
         parts += [one_line(session.model), wording.homely(one_line(session.cwd))]

@@ -124,6 +124,19 @@ def test_the_questions_of_a_session_are_listed_with_their_numbers(home: Path, an
     assert "2 of 4 messages" in ended.err
 
 
+def test_the_family_of_a_session_becomes_the_rows(home: Path, answered: Answered) -> None:
+    with HermesFile(home / ".hermes" / "state.db") as file:
+        file.talk(file.session("trunk", title="The trunk"), "a question", "an answer")
+        delegate = file.session("helper", source="subagent", parent="trunk")
+        file.talk(delegate, "a task", "a result")
+        file.talk(file.session("other", title="Another"), "another question", "another answer")
+    ended = answered("s title", "l 2", "2", words=("--pick",))
+    rows = numbered(ended.err)
+    assert (rows["1"], rows["2"]) == ("trunk", "helper")
+    assert "started by trunk" in ended.err and "The family of trunk; / lists all sessions again." in ended.err
+    assert ended.out == "helper\n"
+
+
 def test_rows_are_sorted_and_turned_round(many: Path, answered: Answered) -> None:
     assert answered("s title", "1", words=("--pick",)).out == "s-00\n"
     assert answered("s title", "s title", "1", words=("--pick",)).out == "s-09\n"
