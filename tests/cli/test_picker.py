@@ -132,7 +132,8 @@ def test_the_family_of_a_session_becomes_the_rows(home: Path, answered: Answered
         file.talk(file.session("other", title="Another"), "another question", "another answer")
     ended = answered("s title", "l 2", "2", words=("--pick",))
     listed = ended.err[: ended.err.index("The family of trunk; / lists all sessions again.")]
-    assert [line.split("\t")[7:] for line in listed.splitlines()[-2:]] == [["trunk", ""], ["helper", "started by trunk"]]
+    rows = [line.split("\t")[7:] for line in listed.splitlines()[-2:]]
+    assert rows == [["trunk", ""], ["helper", "started by trunk"]]
     assert ended.out == "helper\n"
 
 
