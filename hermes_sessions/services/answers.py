@@ -6,29 +6,47 @@ store; whoever interrupts the store ends the question that runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hermes_sessions.errors import BadQuery, Interrupted
 from hermes_sessions.model import Catalog, Conversation, ConversationHits, SearchOrder, SearchResult
-from hermes_sessions.services.filters import prepare
+from hermes_sessions.services.filters import Filter, prepare
+from hermes_sessions.services.fitting import Fitting
 from hermes_sessions.services.known_facts import KnownFacts
 from hermes_sessions.services.live import live_sessions
 from hermes_sessions.storage import Store
 from hermes_sessions.storage.conditions import CHOICES, Condition
 from hermes_sessions.storage.query import SearchQuery, parse, term
 
-FIRST_STEP = 250
-"""Conversations of which facts are read before the first answer: a few screens, and quick to read about."""
+if TYPE_CHECKING:
+    from hermes_sessions.storage.exclusion import Exclusion
 
-STEP_FACTOR = 4
-LARGEST_STEP = 4_000
-"""Conversations after which a question can be given up, at most."""
+FIRST_STEP = 64
+"""Conversations that are asked before the first answer: a screen or two, and quick to read about."""
+
+STEP_FACTOR = 2
+LARGEST_STEP = 2_000
+"""Conversations after which there is another answer, at most."""
 
 MOST_WORDS = 20
 """Words of a pasted text that are looked for where no index says which are rare, the longest first."""
 
-Step = tuple[Sequence[Conversation], bool]
-"""The conversations that fit so far, and whether all were asked."""
+FEW_FIT = "Few conversations fit: looking which ones do."
+
+Allowed = Container[str] | None
+Cancelled = Callable[[], bool]
+T = TypeVar("T")
+
+
+class Step(NamedTuple):
+    """A part of an answer that lists conversations."""
+
+    fitting: Sequence[Conversation]
+    """Those that fit so far."""
+    all_asked: bool
+    notice: str = ""
 
 
 def understood(text: str, now: float) -> SearchQuery:
@@ -54,32 +72,40 @@ class Answers:
         """What a query finds in a catalogue, `limit` conversations from `offset` on; 0 means all.
 
         Where it names nothing that stands in a message, these are the conversations that fit its conditions, newest
-        first, without hits; words to leave out leave out a conversation that holds one of them anywhere. A query that
-        asks for nothing leaves all. Raises Interrupted, StoreBusy, StoreDamaged.
+        first, without hits; words to leave out leave out a conversation that holds one of them in any message, title or
+        id, where beside other words they leave out the message. A query that asks for nothing leaves all.
+
+        Raises Interrupted, StoreBusy, StoreDamaged.
         """
         if _asks_search(query):
-            result = self._store.search.run(
+            result = self._searched(
                 query,
                 catalog,
-                limit=limit,
-                offset=offset,
-                order=order,
-                allowed=self._allowed(query, catalog),
+                lambda allowed, given_up: self._store.search.run(
+                    query, catalog, limit=limit, offset=offset, order=order, allowed=allowed, cancelled=given_up
+                ),
             )
             return result._replace(problems=query.problems, words=_words(query))
-        fitting: Sequence[Conversation] = ()
-        for fitting, _ in self._listed(query, catalog, bool):
-            if limit and len(fitting) > offset + limit:
+        step = Step((), all_asked=False)
+        for step in self._listed(query, catalog, bool):
+            if limit and len(step.fitting) > offset + limit:
                 break
-        page = fitting[offset : offset + limit] if limit else fitting[offset:]
-        return _list(query, order, page, catalog.whole and len(page) == len(fitting[offset:]))
+        page = step.fitting[offset : offset + limit] if limit else step.fitting[offset:]
+        whole = step.all_asked and len(page) == len(step.fitting[offset:])
+        return _list(query, order, Step(page, whole and catalog.whole, step.notice))
 
     def conversations(self, query: SearchQuery, catalog: Catalog) -> Collection[str]:
         """Ids of all conversations that `run` would find. Raises Interrupted, StoreBusy, StoreDamaged."""
         if _asks_search(query):
-            return self._store.search.conversations(query, catalog, allowed=self._allowed(query, catalog))
-        *_, (fitting, _) = self._listed(query, catalog, bool)
-        return {item.id for item in fitting}
+            return self._searched(
+                query,
+                catalog,
+                lambda allowed, given_up: self._store.search.conversations(
+                    query, catalog, allowed=allowed, cancelled=given_up
+                ),
+            )
+        *_, last = self._listed(query, catalog, bool)
+        return {item.id for item in last.fitting}
 
     def run_pasted(self, query: SearchQuery, catalog: Catalog, *, limit: int = 20, offset: int = 0) -> SearchResult:
         """The conversations that a pasted text, the query's, has to do with: by its rare words, the nearest first. The
@@ -88,13 +114,20 @@ class Answers:
         Where there is no index to tell which words are rare, any word will do, and the newest come first. Raises
         Interrupted, StoreBusy, StoreDamaged.
         """
-        allowed = self._allowed(query, catalog)
-        result = self._store.rare_words.run(query.text, catalog, limit=limit, offset=offset, allowed=allowed)
+        pasted = query.text
+        allowed = self._fitting(query, catalog)
+        result = self._store.rare_words.run(pasted, catalog, limit=limit, offset=offset, allowed=allowed)
         if result is not None:
             return result
-        words = sorted(set(query.text.split()), key=len, reverse=True)[:MOST_WORDS]
-        anything = SearchQuery(query.text.strip(), clauses=(tuple(term(word) for word in words),))
-        return self._store.search.run(anything, catalog, limit=limit, offset=offset, allowed=allowed)
+        words = sorted(set(pasted.split()), key=len, reverse=True)[:MOST_WORDS]
+        anything = SearchQuery(pasted.strip(), clauses=(tuple(term(word) for word in words),))
+        return self._searched(
+            query,
+            catalog,
+            lambda allowed, given_up: self._store.search.run(
+                anything, catalog, limit=limit, offset=offset, allowed=allowed, cancelled=given_up
+            ),
+        )
 
     def stream(
         self,
@@ -103,76 +136,103 @@ class Answers:
         *,
         limit: int = 200,
         order: SearchOrder = "recent",
-        cancelled: Callable[[], bool] = bool,
+        cancelled: Cancelled = bool,
     ) -> Iterator[SearchResult]:
         """The same in growing answers, each of which begins with the one before it. The limit is one of what the search
         finds; a list of conversations is always whole in the end. `cancelled` is asked again and again, and ends it.
         """
         if _asks_search(query):
-            allowed = self._allowed(query, catalog, cancelled)
             before = result = None
-            for found in self._store.search.stream(
-                query, catalog, limit=limit, order=order, allowed=allowed, cancelled=cancelled
-            ):
+            for found in self._growing(query, catalog, limit, order, cancelled):
                 # The same answer again stays the same value.
                 if found is not before or result is None:
                     before, result = found, found._replace(problems=query.problems, words=_words(query))
                 yield result
             return
-        for fitting, all_asked in self._listed(query, catalog, cancelled):
-            yield _list(query, order, fitting, complete=all_asked and catalog.whole)
+        for step in self._listed(query, catalog, cancelled):
+            yield _list(query, order, step._replace(all_asked=step.all_asked and catalog.whole))
 
-    def fitting(
-        self,
-        conditions: Sequence[Condition],
-        conversations: Sequence[Conversation],
-        cancelled: Callable[[], bool] = bool,
-    ) -> Sequence[Conversation]:
+    def fitting(self, conditions: Sequence[Condition], conversations: Sequence[Conversation]) -> Sequence[Conversation]:
         """The conversations, in their order, for which all conditions hold."""
-        *_, (last, _) = self._fitting(conditions, conversations, cancelled)
-        return last
+        *_, last = self._steps(conditions, None, conversations, bool)
+        return last.fitting
 
-    def _allowed(
-        self, query: SearchQuery, catalog: Catalog, cancelled: Callable[[], bool] = bool
-    ) -> frozenset[str] | None:
-        """Ids of the conversations in which words are looked for; None for all."""
-        if not query.of_conversations:
-            return None
-        fitting = self.fitting(query.of_conversations, catalog.conversations, cancelled)
-        return frozenset(item.id for item in fitting)
+    # Words, in the conversations that fit.
 
-    def _listed(self, query: SearchQuery, catalog: Catalog, cancelled: Callable[[], bool]) -> Iterator[Step]:
+    def _searched(self, query: SearchQuery, catalog: Catalog, search: Callable[[Allowed, Cancelled], T]) -> T:
+        """What a search finds in the conversations that fit. It begins before it is known which do; when it turns out
+        that few do, it begins again in those alone."""
+        allowed = self._fitting(query, catalog)
+        try:
+            return search(allowed, lambda: allowed is not None and allowed.few)
+        except Interrupted:
+            if allowed is None or not allowed.few:
+                raise
+        return search(_ids(self.fitting(query.of_conversations, catalog.conversations)), bool)
+
+    def _growing(
+        self, query: SearchQuery, catalog: Catalog, limit: int, order: SearchOrder, cancelled: Cancelled
+    ) -> Iterator[SearchResult]:
+        """The same in growing answers."""
+        search = partial(self._store.search.stream, query, catalog, limit=limit, order=order, cancelled=cancelled)
+        allowed = self._fitting(query, catalog)
+        found = SearchResult(query.text, order, (), complete=False)
+        for found in search(allowed=allowed):
+            yield found
+            if allowed is not None and allowed.few and not found.complete:
+                break
+        else:
+            return
+        step = Step((), all_asked=False)
+        for step in self._steps(query.of_conversations, None, catalog.conversations, cancelled):
+            if not (found.conversations or step.all_asked):
+                yield found._replace(notice=FEW_FIT)
+        known, again = _hits(found), found
+        for again in search(allowed=_ids(step.fitting)):
+            if _hits(again) >= known:
+                yield again
+        if _hits(again) < known:
+            yield again  # something was deleted
+
+    def _fitting(self, query: SearchQuery, catalog: Catalog) -> Fitting | None:
+        """Where words are looked for; None for everywhere."""
+        conditions = query.of_conversations
+        return Fitting(self._filter(conditions), self._known, catalog) if conditions else None
+
+    # Conversations as wholes.
+
+    def _listed(self, query: SearchQuery, catalog: Catalog, cancelled: Cancelled) -> Iterator[Step]:
         """The conversations that a query without words lists, ever more of them."""
-        conversations: Sequence[Conversation] = catalog.conversations
-        if query.excluded:
-            without = SearchQuery(query.text, clauses=(query.excluded,))
-            ids = self._store.search.conversations(without, catalog, cancelled=cancelled)
-            conversations = [item for item in conversations if item.id not in ids]
-        yield from self._fitting(query.conditions, conversations, cancelled)
+        asks_words = query.excluded and catalog.conversations
+        exclusion = self._store.search.exclusion(query) if asks_words else None
+        return self._steps(query.conditions, exclusion, catalog.conversations, cancelled)
 
-    def _fitting(
+    def _steps(
         self,
         conditions: Sequence[Condition],
+        exclusion: Exclusion | None,
         conversations: Sequence[Conversation],
-        cancelled: Callable[[], bool],
+        cancelled: Cancelled,
     ) -> Iterator[Step]:
-        if not conditions:
-            yield conversations, True
-            return
-        wanted = prepare(conditions, self._known, lambda: live_sessions(self._store, self._clock()))
+        wanted = self._filter(conditions)
+        at_once = exclusion is None and not wanted.needs
         fitting: list[Conversation] = []
-        start, step = 0, FIRST_STEP if wanted.needs else LARGEST_STEP
+        start, step = 0, LARGEST_STEP if at_once else FIRST_STEP
         while start < len(conversations):
             if cancelled():
                 raise Interrupted
             asked = conversations[start : start + step]
             for kind in wanted.needs:
                 self._known.read(kind, asked)
-            fitting += filter(wanted.fits, asked)
+            found = list(filter(wanted.fits, asked))
+            fitting += found if exclusion is None else exclusion.without(found, cancelled)
             start, step = start + step, min(step * STEP_FACTOR, LARGEST_STEP)
-            if wanted.needs and start < len(conversations):
-                yield fitting, False
-        yield fitting, True
+            if start < len(conversations) and not at_once:
+                yield Step(fitting, all_asked=False, notice=exclusion.notice if exclusion else "")
+        yield Step(fitting, all_asked=True, notice=exclusion.notice if exclusion else "")
+
+    def _filter(self, conditions: Sequence[Condition]) -> Filter:
+        return prepare(conditions, self._known, lambda: live_sessions(self._store, self._clock()))
 
 
 def _asks_search(query: SearchQuery) -> bool:
@@ -184,9 +244,17 @@ def _words(query: SearchQuery) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term.text for term in query.words))
 
 
-def _list(
-    query: SearchQuery, order: SearchOrder, conversations: Sequence[Conversation], complete: bool
-) -> SearchResult:
-    hits = tuple(ConversationHits(item, 0, ()) for item in conversations)
+def _ids(conversations: Iterable[Conversation]) -> frozenset[str]:
+    return frozenset(item.id for item in conversations)
+
+
+def _hits(result: SearchResult) -> int:
+    return sum(found.hit_count for found in result.conversations)
+
+
+def _list(query: SearchQuery, order: SearchOrder, step: Step) -> SearchResult:
+    hits = tuple(ConversationHits(item, 0, ()) for item in step.fitting)
     asked_for = tuple(state for state in CHOICES["is"] if query.asks_for(state))
-    return SearchResult(query.text, order, hits, complete, problems=query.problems, asked_for=asked_for)
+    return SearchResult(
+        query.text, order, hits, step.all_asked, step.notice, problems=query.problems, asked_for=asked_for
+    )

@@ -117,10 +117,10 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> tuple[Candidate,
 def unknown_values(text: str, vocabulary: Vocabulary, *, typing: bool = False) -> tuple[Problem, ...]:
     """What a query asks for that no conversation has, with what is most like it: no error, but often a misspelling.
 
-    So is a word that looks like a condition, but has no key that there is.
+    So is a word that looks like a condition, but has no key that there is; without a vocabulary, only that can be told.
     """
     problems = list(near_keys(text))
-    for condition in parse(text, typing=typing).conditions:
+    for condition in parse(text, typing=typing).conditions if vocabulary else ():
         known = {value.casefold(): value for value in vocabulary.get(condition.key, {})}
         if condition.key not in NAMES or condition.negated or condition.unfinished:
             continue

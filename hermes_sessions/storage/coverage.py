@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hermes_sessions.errors import Interrupted, SessionsError, StoreBusy
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.index_health import source_of, stale_tables
+from hermes_sessions.storage.index_health import can_be_read, source_of, stale_tables
 from hermes_sessions.storage.routing import TRIGRAM, WORDS
 from hermes_sessions.storage.values import as_int, as_text
 
@@ -24,7 +24,7 @@ PROBES = 64
 """Rows looked up in an index, at even distances."""
 
 NO_INDEX = "This store has no search index: every message is read instead, which is slower."
-DAMAGED = "The search index cannot be used: every message is read instead, which is slower."
+DAMAGED = "The search index cannot be used: every message is read instead. `hermes-sessions repair` makes it anew."
 
 SHADOWS = ("data", "idx", "docsize", "config")
 EVENTS = frozenset({"INSERT", "DELETE", "UPDATE"})
@@ -82,10 +82,10 @@ def _is_usable(database: Database, name: str) -> bool:
         return False
     shadows = SHADOWS if source_of(database.tables[name]) else (*SHADOWS, "content")
     if any(f"{name}_{shadow}" not in database.tables for shadow in shadows):
-        return False
-    if _filled_by(database, name) != EVENTS:
-        return False
+        return _is_lost(database, name)
     try:
+        if _filled_by(database, name) != EVENTS:
+            return False
         database.rows(f"SELECT rowid FROM {name} WHERE {name} MATCH '\"the\"' LIMIT 1")
         # Without its list of pages an index finds nothing and says nothing.
         pages = f"EXISTS (SELECT 1 FROM {name}_idx) OR NOT EXISTS (SELECT 1 FROM {name}_docsize)"
@@ -93,7 +93,14 @@ def _is_usable(database: Database, name: str) -> bool:
     except (Interrupted, StoreBusy):
         raise
     except SessionsError:
-        return False
+        return _is_lost(database, name)
+
+
+def _is_lost(database: Database, name: str) -> bool:
+    """Have a damaged index said, unless it is only one that SQLite cannot read; False."""
+    if can_be_read(database.tables[name]):
+        database.say_lost(name, f"The search index {name} is damaged: a search goes on without it.")
+    return False
 
 
 def _filled_by(database: Database, name: str) -> frozenset[str]:

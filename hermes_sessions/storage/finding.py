@@ -7,23 +7,24 @@ same conditions hold on every way, and each message is found once.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
-from hermes_sessions.errors import Interrupted, StoreDamaged
+from hermes_sessions.errors import StoreDamaged
+from hermes_sessions.storage.blind_spots import BlindSpots
+from hermes_sessions.storage.candidates import GLIMPSED, Candidates
 from hermes_sessions.storage.coverage import DAMAGED, READ_ANYWAY, Coverage, message_ids
 from hermes_sessions.storage.database import Database, Row
 from hermes_sessions.storage.grouping import Found
 from hermes_sessions.storage.matching import Needles
-from hermes_sessions.storage.message_conditions import where
 from hermes_sessions.storage.query import SearchQuery, quoted
 from hermes_sessions.storage.routing import (
     TRIGRAM,
     WORDS,
     inner_words_match,
     is_common,
-    readable_condition,
+    is_merged,
     trigram_match,
     without_prefixes,
     words_match,
@@ -41,34 +42,19 @@ RANKED = 2_000
 MERGED = 5_000
 """Hits fetched at once from an index that has to merge many entries before the first."""
 
-GLIMPSE = 500
-"""Newest messages that are read before an index is asked that may be slow to answer."""
-
-GLIMPSED = 24
-"""Hits wanted of them. With all of them, what is looked for is so common that reading on finds
-more sooner than an index."""
-
 WINDOW, WIDEST = 2_000, 32_000
 """Messages that one statement reads, at first and at most."""
 
-CHECKED_AT_ONCE = 64
-"""Messages whose text is looked at between two moments in which the search can be given up."""
-
 PARTS_AT_ONCE = 16
-"""The same, of messages with images, which may have megabytes each."""
-
-VOCABULARY_LIMIT = 1_000
-"""Trigrams tried for one or two characters."""
-
-FEW = 200
-"""Hits that are known to be all after one look through an index, which is faster forwards than backwards."""
+"""Messages with images, which may have megabytes each, that are read between two moments in which a search can be
+given up."""
 
 LAST_ROWID = 2**63 - 1
-FOUND = "m.id, m.session_id, m.role, m.timestamp"
 
 UNRANKED = "Too common to be ranked: newest first."
 
 NOT_AS_WORDS = "No message has this as whole words: looking inside of words."
+NOT_IN_AN_INDEX = "No search index has this: looking where they cannot see."
 
 
 class Page(NamedTuple):
@@ -81,8 +67,7 @@ class Page(NamedTuple):
 class Finder:
     """The hits of one query, page by page.
 
-    `sessions` are the ids of the sessions that are searched, None for all. `texts` keeps the texts of messages with
-    images from one query to the next.
+    `blind_spots` and `texts`, those of messages with images, are kept from one query to the next.
     """
 
     def __init__(
@@ -91,21 +76,18 @@ class Finder:
         query: SearchQuery,
         needles: Needles,
         coverage: Coverage,
-        sessions: Collection[str] | None,
+        candidates: Candidates,
+        blind_spots: BlindSpots,
         texts: dict[int, MessageText],
-        cancelled: Callable[[], bool],
     ) -> None:
         self._database = database
         self._query = query
         self._needles = needles
         self._coverage = coverage
+        self._candidates = candidates
+        self._blind_spots = blind_spots
         self._texts = texts
-        self._cancelled = cancelled
         self._seen: set[int] = set()
-        self._where, self._values = where(query.of_messages, database)
-        if sessions is not None:
-            self._where = f"m.session_id IN (SELECT value FROM json_each(?)) AND {self._where}"
-            self._values.insert(0, json.dumps(list(sessions)))
         self.exhausted = False
         """Whether everything was looked at."""
 
@@ -121,21 +103,25 @@ class Finder:
             self.exhausted = True
 
     def best_first(self, enough: Callable[[], bool]) -> Iterator[Page]:
-        """The newest hits ranked by relevance, in one page; then the rest, newest first."""
+        """The newest hits ranked by relevance; then the rest, newest first."""
         try:
             notice = ""
             if self._coverage.missing or self._is_dense():
                 notice = UNRANKED
             else:
-                page = self._ranked()
-                notice = page.notice
-                yield page
+                for page in self._ranked():
+                    notice = page.notice
+                    yield page
             for page in self._by_indexes(enough):
                 told = notice if page.notice == NOT_AS_WORDS else ""
                 yield page._replace(notice=told or page.notice or notice)
         except StoreDamaged:
             yield from self._reading(message_ids(self._database), DAMAGED)
             self.exhausted = True
+
+    def texts(self, ids: Sequence[int]) -> Mapping[int, MessageText]:
+        """The texts of messages that were found, by id. Raises Interrupted when the search is given up."""
+        return self._candidates.texts(ids)
 
     # In which order to ask.
 
@@ -153,8 +139,8 @@ class Finder:
             return
         common = is_common(query)
         if common or any(term.prefix and term.route == "word" for term in query.words):
-            rows = self._glimpse()
-            yield Page(self._fitting(rows, word_starts=True))
+            rows = self._candidates.newest()
+            yield from self._fitting(rows, word_starts=True)
             if common and len(rows) >= GLIMPSED:
                 yield from self._reading(everything, word_starts=True)
                 yield from self._reading(everything)
@@ -165,14 +151,13 @@ class Finder:
                 yield from self._words()
             if enough():
                 return
-            if not self._seen:
+            if not self._seen and coverage.words and words_match(query)[0]:
                 yield Page([], NOT_AS_WORDS)
         unread = coverage.unread
-        if coverage.trigram:
-            inner = self._with_inner_words()
-            if inner is not None:
-                yield from self._in_steps(inner)
-            elif match := trigram_match(query, self._trigrams_beginning):
+        if self._holding_inner_words is not None:
+            yield from self._fitting(self._holding_inner_words)
+        elif coverage.trigram:
+            if match := trigram_match(query, self._candidates.trigrams_beginning):
                 yield from self._matches(TRIGRAM, match, checked=True)
             else:
                 unread = everything
@@ -180,8 +165,15 @@ class Finder:
             yield from self._words()
         if enough():
             return
-        if coverage.words and not unread:
-            yield from self._parts()
+        if not self._seen and len(everything) > READ_ANYWAY:
+            yield Page([], NOT_IN_AN_INDEX)
+        # A blank may be any white space, which is other letters to a trigram index.
+        if any(len(term.text.split()) > 1 for term in query.words):
+            unread = everything
+        if len(unread) < len(everything):
+            if coverage.words:
+                yield from self._parts()
+            yield from self._in_blind_spots(everything)
         yield from self._reading(unread)
         yield Page([])
         self.exhausted = True
@@ -189,7 +181,14 @@ class Finder:
     def _whole_words(self) -> Generator[Page, None, bool]:
         """What holds the words as typed, if that is little. Return whether the index of words can tell no more."""
         match, checked = words_match(without_prefixes(self._query))
-        few = self._few(WORDS, match) if match else None
+        if not match:
+            return False
+        if (rows := self._holding_inner_words) is not None:
+            if not rows:
+                yield Page([], NOT_AS_WORDS)
+            yield from self._fitting(rows, word_starts=True)
+            return True
+        few = self._candidates.few(WORDS, match)
         if few is None:
             return False
         if not few:
@@ -197,10 +196,20 @@ class Finder:
         yield from self._these(few, checked=checked, word_starts=True)
         return match == words_match(self._query)[0]
 
+    @cached_property
+    def _holding_inner_words(self) -> list[Row] | None:
+        """All messages that hold the inner words of long phrases; None without such words, or when too many do.
+
+        Sooner told than who holds the phrases: it is less to be merged.
+        """
+        match = inner_words_match(self._query) if self._coverage.words else ""
+        few = self._candidates.few(WORDS, match) if match else None
+        return None if few is None else self._candidates.of(few)
+
     def _words(self) -> Iterator[Page]:
         match, checked = words_match(self._query)
         if match and self._coverage.words:
-            merged = is_common(self._query)
+            merged = is_merged(self._query)
             yield from self._matches(WORDS, match, checked=checked, word_starts=True, merged=merged)
 
     # How each is asked.
@@ -209,42 +218,27 @@ class Finder:
         self, table: str, match: str, *, checked: bool, word_starts: bool = False, merged: bool = False
     ) -> Iterator[Page]:
         """Pages from an index. One that is `merged` from many entries does much work for each page: it gives one."""
-        if table == TRIGRAM and match.isascii() and not merged and (few := self._few(table, match)) is not None:
+        if (
+            table == TRIGRAM
+            and match.isascii()
+            and not merged
+            and (few := self._candidates.few(table, match)) is not None
+        ):
             yield from self._these(few, checked=checked, word_starts=word_starts)
             return
         below = LAST_ROWID
         size, following = (MERGED, MERGED) if merged else (FIRST_PAGE, PAGE)
         while below:
-            rows = self._rows_matching(table, match, below, size)
-            if checked:
-                yield from self._in_steps(rows, word_starts=word_starts)
-            else:
-                yield Page(self._unseen(rows[:FIRST_PAGE]))
-                for start in range(FIRST_PAGE, len(rows), PAGE):
-                    yield Page(self._unseen(rows[start : start + PAGE]))
+            rows = self._candidates.matching(table, match, below, size)
+            for some in (rows[:FIRST_PAGE], rows[FIRST_PAGE:]):
+                yield from self._fitting(some, word_starts=word_starts, vouched=not checked)
             below = as_int(rows[-1][0]) if len(rows) == size else 0
             size = following
-
-    def _few(self, table: str, match: str) -> list[int] | None:
-        """Ids of all messages that match, newest first; None when they are not few."""
-        self._check()
-        rows = self._database.rows(f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT {FEW + 1}", (match,))
-        return None if len(rows) > FEW else sorted((as_int(id) for (id,) in rows), reverse=True)
 
     def _these(self, ids: Sequence[int], *, checked: bool, word_starts: bool) -> Iterator[Page]:
         """Pages of those of these messages that fit."""
         for some in (ids[:FIRST_PAGE], ids[FIRST_PAGE:]):
-            rows = self._rows_of(some) if some else []
-            if checked:
-                yield from self._in_steps(rows, word_starts=word_starts)
-            elif rows:
-                yield Page(self._unseen(rows))
-
-    def _with_inner_words(self) -> list[Row] | None:
-        """All messages that hold the inner words of long phrases; None without such words, or when too many do."""
-        match = inner_words_match(self._query) if self._coverage.words else ""
-        rows = self._rows_matching(WORDS, match, LAST_ROWID, PAGE + 1) if match else []
-        return rows if match and len(rows) <= PAGE else None
+            yield from self._fitting(self._candidates.of(some), word_starts=word_starts, vouched=not checked)
 
     def _parts(self) -> Iterator[Page]:
         """Pages of messages that are lists of parts, all of which are read: releases of SQLite before 3.42 filled a
@@ -252,12 +246,21 @@ class Finder:
         """
         below = LAST_ROWID
         while below:
-            rows = self._rows_matching(WORDS, self._coverage.parts_match, below, PARTS_AT_ONCE)
+            rows = self._candidates.matching(WORDS, self._coverage.parts_match, below, PARTS_AT_ONCE)
             fresh = [as_int(row[0]) for row in rows if as_int(row[0]) not in self._seen]
             self._texts.update(texts_of(self._database, [id for id in fresh if id not in self._texts]))
             fitting = {id for id in fresh if id in self._texts and self._texts[id].fits(self._needles)}
             yield Page(self._unseen([row for row in rows if row[0] in fitting]))
             below = as_int(rows[-1][0]) if len(rows) == PARTS_AT_ONCE else 0
+
+    def _in_blind_spots(self, ids: range) -> Iterator[Page]:
+        """Pages of what a person sees in these messages, and the trigram index does not."""
+        for spots, looked_at in self._blind_spots.newest_first(ids, self._candidates.check):
+            if not (spots or looked_at):
+                continue
+            notice = _read_so_far(ids, looked_at) if looked_at else ""
+            for page in self._fitting(self._candidates.of(spots, readable=True)):
+                yield page._replace(notice=notice)
 
     def _reading(self, ids: range, notice: str = "", *, word_starts: bool = False) -> Iterator[Page]:
         """Pages of the messages with these ids, newest first, that hold what is looked for."""
@@ -266,82 +269,37 @@ class Finder:
         below, window = ids.stop, WINDOW
         while below > ids.start:
             above = max(ids.start, below - window)
-            rows = self._rows_between(above, below, PAGE)
-            said = notice
-            if not said and len(ids) > READ_ANYWAY:
-                said = f"Every message is read: {100 * (ids.stop - above) // len(ids)} %."
-            for page in self._in_steps(rows, word_starts=word_starts):
+            rows = self._candidates.between(above, below, PAGE)
+            said = notice or _read_so_far(ids, above)
+            for page in self._fitting(rows, word_starts=word_starts):
                 yield page._replace(notice=said)
             below = as_int(rows[-1][0]) if len(rows) == PAGE else above
             window = min(WIDEST, 2 * window)
         yield Page([], notice)
 
-    def _rows_matching(self, table: str, match: str, below: int, limit: int) -> list[Row]:
-        self._check()
-        return self._database.rows(
-            f"""
-            SELECT {FOUND} FROM {table} CROSS JOIN messages m ON m.id = {table}.rowid
-            WHERE {table} MATCH ? AND {table}.rowid < ? AND {self._where} ORDER BY {table}.rowid DESC LIMIT ?
-            """,
-            (match, below, *self._values, limit),
-        )
-
-    def _rows_of(self, ids: Sequence[int]) -> list[Row]:
-        self._check()
-        return self._database.rows(
-            f"""
-            SELECT {FOUND} FROM json_each(?) want CROSS JOIN messages m ON m.id = want.value
-            WHERE {self._where} ORDER BY m.id DESC
-            """,
-            (json.dumps(ids), *self._values),
-        )
-
-    def _rows_between(self, above: int, below: int, limit: int) -> list[Row]:
-        self._check()
-        condition, values = readable_condition(self._query, self._text_columns())
-        return self._database.rows(
-            f"""
-            SELECT {FOUND} FROM messages m
-            WHERE m.id < ? AND m.id >= ? AND {self._where} AND {condition} ORDER BY m.id DESC LIMIT ?
-            """,
-            (below, above, *self._values, *values, limit),
-        )
-
-    def _glimpse(self) -> list[Row]:
-        newest = message_ids(self._database).stop
-        return self._rows_between(newest - GLIMPSE, newest, GLIMPSED)
-
     def _is_dense(self) -> bool:
-        return is_common(self._query) and len(self._glimpse()) >= GLIMPSED
+        return is_common(self._query) and len(self._candidates.newest()) >= GLIMPSED
 
-    def _ranked(self) -> Page:
+    def _ranked(self) -> Iterator[Page]:
         """The newest hits, best first: by bm25, which counts double where the words stand as they were typed. Ranks are
         below zero: the lower the better.
         """
         table, (match, checked) = WORDS, words_match(self._query)
         if not self._coverage.words or not match:
-            table, match, checked = TRIGRAM, trigram_match(self._query, self._trigrams_beginning), True
+            table, match, checked = TRIGRAM, trigram_match(self._query, self._candidates.trigrams_beginning), True
         if not match or not (self._coverage.words if table == WORDS else self._coverage.trigram):
-            return Page([])
-        self._check()
-        matched = f"FROM {table} WHERE {table} MATCH ?"
-        floor = as_int(
-            self._database.value(f"SELECT rowid {matched} ORDER BY rowid DESC LIMIT 1 OFFSET {RANKED - 1}", (match,))
-        )
-        rows = self._database.rows(
-            f"""
-            SELECT {FOUND}, {table}.rank FROM {table} CROSS JOIN messages m ON m.id = {table}.rowid
-            WHERE {table} MATCH ? AND {table}.rowid >= ? AND {self._where}
-            """,
-            (match, floor, *self._values),
-        )
-        exact = set[Row]()
-        if table == WORDS and (phrase := self._phrase()):
-            exact.update(self._database.rows(f"SELECT rowid {matched} AND rowid >= ?", (phrase, floor)))
-        rows.sort(key=lambda row: ((as_float(row[4]) or 0.0) * (2 if row[:1] in exact else 1), -as_int(row[0])))
-        plain = [row[:4] for row in rows]
-        found = self._fitting(plain, word_starts=table == WORDS) if checked else self._unseen(plain)
-        return Page(found, f"The newest {RANKED:,} hits are ranked." if floor else "")
+            return
+        rows, floor = self._candidates.ranked(table, match, RANKED)
+        phrase = self._phrase() if table == WORDS else ""
+        exact = self._candidates.ids_matching(table, phrase, floor) if phrase else set[int]()
+
+        def rank(row: Row) -> tuple[float, int]:
+            id = as_int(row[0])
+            return (as_float(row[-1]) or 0.0) * (2 if id in exact else 1), -id
+
+        notice = f"The newest {RANKED:,} hits are ranked." if floor else ""
+        for page in self._fitting(sorted(rows, key=rank), word_starts=table == WORDS, vouched=not checked):
+            yield page._replace(notice=notice)
 
     def _phrase(self) -> str:
         """What was typed as one phrase for the index of words, when it is several words."""
@@ -350,51 +308,23 @@ class Finder:
 
     # What of it really fits.
 
-    def _in_steps(self, rows: Sequence[Row], *, word_starts: bool = False) -> Iterator[Page]:
-        """The rows that fit, a few at a time. There is a page even of none."""
-        for start in range(0, max(1, len(rows)), CHECKED_AT_ONCE):
-            self._check()
-            yield Page(self._fitting(rows[start : start + CHECKED_AT_ONCE], word_starts=word_starts))
-
-    def _fitting(self, rows: Sequence[Row], *, word_starts: bool = False) -> list[Found]:
+    def _fitting(self, rows: Sequence[Row], *, word_starts: bool = False, vouched: bool = False) -> Iterator[Page]:
+        """Pages of the rows that fit and were not found before. There is a page even of none."""
         fresh = [row for row in rows if as_int(row[0]) not in self._seen]
-        fitting = []
-        for start in range(0, len(fresh), CHECKED_AT_ONCE):
-            self._check()
-            some = fresh[start : start + CHECKED_AT_ONCE]
-            texts = texts_of(self._database, [as_int(row[0]) for row in some])
-            fitting += [
-                row
-                for row in some
-                if (text := texts.get(as_int(row[0]))) and text.fits(self._needles, word_starts=word_starts)
-            ]
-        return self._unseen(fitting)
+        for some in self._candidates.fitting(fresh, word_starts=word_starts, vouched=vouched):
+            yield Page(self._unseen(some))
 
     def _unseen(self, rows: Sequence[Row]) -> list[Found]:
         found = [_found(row) for row in rows if as_int(row[0]) not in self._seen]
         self._seen.update(item.message_id for item in found)
         return found
 
-    def _check(self) -> None:
-        if self._cancelled():
-            raise Interrupted
 
-    # What the store has.
-
-    def _text_columns(self) -> list[str]:
-        names = ("content", "tool_calls", "tool_name")
-        return [f"m.{name}" for name in names if self._database.has("messages", name)]
-
-    def _trigrams_beginning(self, text: str) -> list[str] | None:
-        if not self._database.has_vocabulary:
-            return None
-        rows = self._database.rows(
-            "SELECT term FROM temp.trigram_vocabulary WHERE term >= ? AND term < ? LIMIT ?",
-            (text, text + "\U0010ffff", VOCABULARY_LIMIT + 1),
-        )
-        return [str(term) for (term,) in rows] if len(rows) <= VOCABULARY_LIMIT else None
+def _read_so_far(ids: range, above: int) -> str:
+    """How far it is when what is from an id on has been read; nothing where all is read in a moment."""
+    return f"Every message is read: {100 * (ids.stop - above) // len(ids)} %." if len(ids) > READ_ANYWAY else ""
 
 
 def _found(row: Row) -> Found:
-    identity, session_id, role, timestamp = row
+    identity, session_id, role, timestamp, *_ = row
     return Found(as_int(identity), as_text(session_id) or "", as_text(role) or "?", as_time(timestamp))

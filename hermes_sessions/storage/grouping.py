@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from hermes_sessions.model import (
     SearchOrder,
     SearchResult,
 )
-from hermes_sessions.storage.matching import snippet
+from hermes_sessions.storage.matching import plain, snippet
 from hermes_sessions.storage.texts import MessageText
 
 CUT_AT_ONCE = 32
@@ -69,7 +69,7 @@ class Groups:
         *,
         limit: int,
         kept: int,
-        allowed: Collection[str] | None = None,
+        allowed: Container[str] | None = None,
     ) -> None:
         self._by_session = catalog.by_session
         self._titles = titles
@@ -146,7 +146,7 @@ class Groups:
             group = self._group(conversation)
             if group is not None:
                 group.count += 1
-                shown = snippet(session_id if title is None else title, self._words)
+                shown = snippet(session_id if title is None else plain(title), self._words)
                 place: Place = "id" if title is None else "title"
                 group.hits.append(SearchHit(None, session_id, None, conversation.last_active_at, place, shown))
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 
 from hermes_sessions.model import Snippet
 from hermes_sessions.storage.query import SearchQuery, Term
@@ -18,7 +19,13 @@ CHUNK_CHARACTERS = 4_000
 _MARKS = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe00-\ufe0f\ufe20-\ufe2f]+"
 )
-_COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
+# The same as in `text`, which storage does not load: complete sequences only, with bounded bodies.
+_CODES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]{0,128}+[ -/]{0,8}+[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x00-\x08\x0a-\x1f\x7f-\x9f]{0,4096}+(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]{1,4}+[0-~]"
+    r"|\x1b[0-OQ-WYZ\\`-~]"
+)
 
 UNSEEN = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
 """Characters that are shown as another, of a class in a regular expression. The same as in `text`."""
@@ -47,10 +54,11 @@ _FOLDING = _Folding()
 
 
 def plain(text: str) -> str:
-    """The text as it is shown: without the codes that colour it, and with signs for what cannot be seen."""
+    """The text as it is shown (`text.clean`), but for tabs: without the codes that colour it, and with signs for what
+    cannot be seen."""
     if not _UNSEEN.search(text):
         return text
-    text = _COLOURS.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    text = _CODES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _UNSEEN.sub(lambda match: ESCAPE_SEEN if match[0] == "\x1b" else UNSEEN_SEEN, text)
 
 
@@ -66,27 +74,41 @@ class Needles:
         self.clauses = tuple(tuple(_needle(term.text) for term in clause) for clause in query.clauses)
         self.words = tuple(dict.fromkeys(needle for clause in self.clauses for needle in clause))
         """All of them, for marking what was found."""
-        self._starts = tuple(tuple(_word_start(term) for term in clause) for clause in query.clauses)
-        self._excluded = tuple(_excluded(term) for term in query.excluded)
-        self._spread = any(" " in needle for needle in self.words)
+        self._query = query
+        self._spread = any(" " in text for text in (*self.words, *(term.text for term in query.excluded)))
+
+    @cached_property
+    def _starts(self) -> tuple[tuple[re.Pattern[str], ...], ...]:
+        # Made when they are needed: an index may have answered before.
+        clauses = self._query.clauses
+        return tuple(tuple(re.compile(_word_start(term, r"[\W_]+")) for term in clause) for clause in clauses)
+
+    @cached_property
+    def _excluded(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(_excluded(term) for term in self._query.excluded)
 
     def fit(self, text: str, *, word_starts: bool = False) -> bool:
         """Whether a text holds one needle of every clause and nothing that is excluded.
 
-        With `word_starts` a word counts only where no other letter stands before it, as in an index of words.
+        With `word_starts` it is what an index of words would find: a word counts only where no other letter stands
+        before it, and between those of a phrase may be anything but letters.
         """
-        folded = fold(text)
-        if self._spread:
-            folded = " ".join(folded.split())
-        if not all(any(needle in folded for needle in clause) for clause in self.clauses):
-            return False
-        if word_starts and not all(any(start.search(folded) for start in clause) for clause in self._starts):
+        folded = self._folded(text)
+        if word_starts:
+            if not all(any(start.search(folded) for start in clause) for clause in self._starts):
+                return False
+        elif not all(any(needle in folded for needle in clause) for clause in self.clauses):
             return False
         return not any(word.search(folded) for word in self._excluded)
 
     def excluded_from(self, text: str) -> bool:
         """Whether a text holds something that is excluded."""
-        return bool(self._excluded) and any(word.search(fold(text)) for word in self._excluded)
+        folded = self._folded(text) if self._query.excluded else ""
+        return any(word.search(folded) for word in self._excluded)
+
+    def _folded(self, text: str) -> str:
+        folded = fold(text)
+        return " ".join(folded.split()) if self._spread else folded
 
 
 def without_marks(query: SearchQuery) -> SearchQuery:
@@ -132,15 +154,20 @@ def _needle(text: str) -> str:
     return " ".join(fold(plain(text)).split())
 
 
-def _word_start(term: Term) -> re.Pattern[str]:
-    start = r"(?<![^\W_])" if term.route == "word" else ""
-    return re.compile(start + re.escape(_needle(term.text)))
+def _word_start(term: Term, gap: str = " ") -> str:
+    """A pattern for a term where it begins a word, if it is one, with this between its words."""
+    needle = _needle(term.text)
+    if term.route == "literal":
+        return re.escape(needle)
+    first, *others = map(re.escape, needle.split(" "))
+    # What stands before it is looked at when it is there: a plain text is searched for much faster.
+    return gap.join((rf"{first}(?<![^\W_]{first})", *others))
 
 
 def _excluded(term: Term) -> re.Pattern[str]:
     """A word that is excluded goes where it stands alone: `-art` leaves "start". Other text goes wherever it is."""
     end = r"(?![^\W_])" if term.route == "word" and not term.prefix else ""
-    return re.compile(_word_start(term).pattern + end)
+    return re.compile(_word_start(term) + end)
 
 
 def _spread(needle: str) -> re.Pattern[str]:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -69,7 +69,7 @@ class RareWords:
         self._database = database
 
     def run(
-        self, text: str, catalog: Catalog, *, limit: int = 20, offset: int = 0, allowed: Collection[str] | None = None
+        self, text: str, catalog: Catalog, *, limit: int = 20, offset: int = 0, allowed: Container[str] | None = None
     ) -> SearchResult | None:
         """The conversations that hold the rarest words of a text, those with most of them first; None where no index
         can tell. `allowed` holds the ids of those that may be found. A limit of 0 means all.
@@ -124,7 +124,7 @@ class RareWords:
         return frozenset(as_int(id) for (id,) in rows)
 
     def _ranked(
-        self, found: list[RareWord], weights: dict[str, float], catalog: Catalog, allowed: Collection[str] | None
+        self, found: list[RareWord], weights: dict[str, float], catalog: Catalog, allowed: Container[str] | None
     ) -> list[ConversationHits]:
         """The conversations with their hits, heaviest first, and of equals the newest. Hits have no snippets yet."""
         words_of: dict[int, list[str]] = defaultdict(list)

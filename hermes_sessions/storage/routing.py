@@ -26,6 +26,9 @@ SHORT_PREFIX = 3
 MOST_CLAUSES, MOST_TERMS = 16, 50
 """So much of a query is put to SQLite, which takes no expression of any size. Checking by reading knows no bounds."""
 
+TELLING_PIECES = 3
+"""Pieces of one text that a statement looks for in each message: more rule out little."""
+
 LONGEST = 60
 """Characters of a text that a trigram index is asked for: the rest of a long one rules out nothing more."""
 
@@ -44,6 +47,7 @@ _RUNS = re.compile(rf'[^\s"\\:,{{}}\[\]{_CHANGED}]+')
 """What is the same wherever it stands, but for the escapes of JSON."""
 
 _TOKENS = re.compile(r"[0-9A-Za-z]+")
+_JOKER = re.compile(r"[\\%_]")
 _WIDE_BLANK = re.compile(r"\s{2}|[^\S ]")
 
 _STEADY = re.compile(r"""[^\s"\\:,{}\[\]<>&'/\x7f-\U0010ffff]+""")
@@ -57,6 +61,11 @@ def is_common(query: SearchQuery) -> bool:
     return any(
         len(term.text) < TRIGRAM_CHARACTERS or (term.route == "word" and _is_short_prefix(term)) for term in query.words
     )
+
+
+def is_merged(query: SearchQuery) -> bool:
+    """Whether the index of words has to merge very many entries before it can say anything (see `words_match`)."""
+    return all(any(map(_is_short_prefix, clause)) for clause in query.clauses)
 
 
 def without_prefixes(query: SearchQuery) -> SearchQuery:
@@ -193,16 +202,17 @@ def _json(text: str, *, ascii: bool) -> str:
 
 def _readable(term: Term, column: str) -> tuple[str, list[SQLValue]]:
     # SQLite looks at ASCII without its case, and counts characters much faster than Python fetches them. A code that
-    # colours a text may stand anywhere in it.
-    coloured = f"{column} GLOB '*\x1b*' OR {column} GLOB '*\\u001b*'"
+    # colours a text may stand anywhere in it, and an escape of JSON for any letter with an accent.
+    coloured = f"{column} GLOB '*\x1b*' OR {column} GLOB '*\\u"
     beyond_ascii = f"length({column}) <> octet_length({column})"
     pieces = [] if has_cjk(term.text) else _STEADY.findall(fold(term.text))
     if not pieces and term.text.isascii():
         pieces = _RUNS.findall(term.text)
     if pieces:
-        piece = max(pieces, key=len).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        escaped = "" if term.text.isascii() else f" OR {column} GLOB '*\\u*'"
-        return f"({column} LIKE ? ESCAPE '\\' OR {beyond_ascii} OR {coloured}{escaped})", [f"%{piece}%"]
+        longest = sorted(dict.fromkeys(pieces), key=len, reverse=True)[:TELLING_PIECES]
+        here = " AND ".join([f"{column} LIKE ? ESCAPE '\\'"] * len(longest))
+        patterns = [_JOKER.sub(r"\\\g<0>", piece) for piece in longest]
+        return f"({here} OR {beyond_ascii} OR {coloured}*')", [f"%{pattern}%" for pattern in patterns]
     pieces = [piece for piece in _RUNS.findall(term.text) if not piece.isascii()]
     if not pieces:
         return "1", []
@@ -214,4 +224,5 @@ def _readable(term: Term, column: str) -> tuple[str, list[SQLValue]]:
     in_json = " OR ".join([f"{column} LIKE ? ESCAPE '!'"] * len(escapes)) or "0"
     # Most functions of SQLite end a text at its first NUL: lists of parts, which begin with one, are left to Python.
     parts = f"{column} < char(1) AND {column} > ''"
-    return f"({beyond_ascii} AND ({here}) OR {in_json} OR {coloured} OR {parts})", [*forms, *escapes]
+    here += f" OR {column} GLOB '*[\x80-\x9f]*'"  # such a control begins a code that colours, too
+    return f"({beyond_ascii} AND ({here}) OR {in_json} OR {coloured}001b*' OR {parts})", [*forms, *escapes]

@@ -7,18 +7,20 @@ may mean to read every message. Ranking by relevance is a second order, asked fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator
 
-from hermes_sessions.errors import Interrupted
 from hermes_sessions.model import Catalog, ConversationHits, SearchHit, SearchOrder, SearchResult
+from hermes_sessions.storage.blind_spots import BlindSpots
+from hermes_sessions.storage.candidates import Candidates
 from hermes_sessions.storage.coverage import Coverage, coverage_of
 from hermes_sessions.storage.database import Database
+from hermes_sessions.storage.exclusion import Exclusion
 from hermes_sessions.storage.finding import Finder
 from hermes_sessions.storage.grouping import Groups
 from hermes_sessions.storage.matching import Needles, without_marks
 from hermes_sessions.storage.messages import MessageTable
 from hermes_sessions.storage.query import SearchQuery, parse
-from hermes_sessions.storage.texts import MessageText, texts_of
+from hermes_sessions.storage.texts import MessageText
 from hermes_sessions.storage.title_index import TitleIndex
 
 HITS_SHOWN = 5
@@ -28,7 +30,7 @@ COUNTED_HITS = 5_000
 """Hits after which counting stops; a result that met it says that it is not complete."""
 
 FEW_CONVERSATIONS = 500
-"""So many are named to SQLite; of more, hits in all others are left out afterwards."""
+"""So many, if it is known which, are named to SQLite; of more, hits in all others are left out afterwards."""
 
 TEXTS_KEPT = 2_000
 """Messages with images whose text is kept in memory: to read it means to read the images."""
@@ -43,6 +45,7 @@ class Search:
         self._titles = TitleIndex(Catalog(()))
         self._coverage: Coverage | None = None
         self._version = 0
+        self._blind_spots = BlindSpots(database)
         self._texts: dict[int, MessageText] = {}
 
     def run(
@@ -53,7 +56,7 @@ class Search:
         limit: int = 20,
         offset: int = 0,
         order: SearchOrder = "recent",
-        allowed: Collection[str] | None = None,
+        allowed: Container[str] | None = None,
         cancelled: Callable[[], bool] = bool,
     ) -> SearchResult:
         """The conversations that fit, `limit` of them from `offset` on; 0 means all.
@@ -76,7 +79,7 @@ class Search:
         *,
         limit: int = 200,
         order: SearchOrder = "recent",
-        allowed: Collection[str] | None = None,
+        allowed: Container[str] | None = None,
         cancelled: Callable[[], bool] = bool,
     ) -> Iterator[SearchResult]:
         """Growing results: each holds the one before it, in the same order. The first is fast.
@@ -91,7 +94,7 @@ class Search:
         query: str | SearchQuery,
         catalog: Catalog,
         *,
-        allowed: Collection[str] | None = None,
+        allowed: Container[str] | None = None,
         cancelled: Callable[[], bool] = bool,
     ) -> Iterator[int]:
         """Ids of all messages that fit, as they are found: for going from hit to hit, in one conversation or in all."""
@@ -109,7 +112,7 @@ class Search:
         query: SearchQuery,
         catalog: Catalog,
         *,
-        allowed: Collection[str] | None = None,
+        allowed: Container[str] | None = None,
         cancelled: Callable[[], bool] = bool,
     ) -> set[str]:
         """Ids of all conversations in which anything is found, also by their titles: no snippet is cut for it."""
@@ -123,6 +126,14 @@ class Search:
             ids |= {item.id for item in found if item is not None and (allowed is None or item.id in allowed)}
         return ids
 
+    def exclusion(self, query: SearchQuery) -> Exclusion | None:
+        """What tells the conversations that hold nothing of what a query excludes; None when it excludes nothing.
+
+        Raises Interrupted, StoreBusy, StoreDamaged.
+        """
+        excluded = without_marks(query).excluded
+        return Exclusion(self._database, excluded, self._known_coverage()) if excluded else None
+
     def _results(
         self,
         query: SearchQuery,
@@ -130,14 +141,15 @@ class Search:
         limit: int,
         order: SearchOrder,
         kept: int,
-        allowed: Collection[str] | None,
+        allowed: Container[str] | None,
         cancelled: Callable[[], bool],
     ) -> Iterator[SearchResult]:
         if not (query.clauses or query.excluded or query.of_messages):
             yield self._listed(query, catalog, limit, order, allowed)
             return
-        if "messages" not in self._database.tables:
-            yield SearchResult(query.text, order, (), complete=True)
+        nowhere = isinstance(allowed, Collection) and not allowed
+        if nowhere or "messages" not in self._database.tables:
+            yield SearchResult(query.text, order, (), complete=catalog.whole)
             return
         needles = Needles(query)
         # A title has no role and calls no tool.
@@ -146,17 +158,11 @@ class Search:
         )
         groups = Groups(catalog, titles, needles.words, limit=limit, kept=kept, allowed=allowed)
         finder = self._finder(query, needles, catalog, allowed, cancelled)
-
-        def texts(ids: Sequence[int]) -> dict[int, MessageText]:
-            if cancelled():
-                raise Interrupted
-            return texts_of(self._database, ids)
-
         notice = ""
         result = groups.result(query.text, order, exhausted=False, notice=notice)
         pages = finder.newest_first if order == "recent" else finder.best_first
         for page in pages(lambda: groups.full):
-            grown = bool(page.found) and groups.add(page.found, texts, by_time=order == "recent")
+            grown = bool(page.found) and groups.add(page.found, finder.texts, by_time=order == "recent")
             if grown or page.notice != notice:
                 notice = page.notice
                 result = groups.result(query.text, order, exhausted=False, notice=notice)
@@ -172,7 +178,7 @@ class Search:
         catalog: Catalog,
         limit: int,
         order: SearchOrder,
-        allowed: Collection[str] | None,
+        allowed: Container[str] | None,
     ) -> SearchResult:
         """Every conversation that may be found, where nothing is looked for in them."""
         fitting = [item for item in catalog if allowed is None or item.id in allowed] if query.conditions else []
@@ -190,19 +196,30 @@ class Search:
         query: SearchQuery,
         needles: Needles,
         catalog: Catalog,
-        allowed: Collection[str] | None,
+        allowed: Container[str] | None,
         cancelled: Callable[[], bool],
     ) -> Finder:
+        coverage = self._known_coverage()
+        if len(self._texts) > TEXTS_KEPT:
+            self._texts.clear()
+        sessions = allows = None
+        if isinstance(allowed, Collection) and len(allowed) <= FEW_CONVERSATIONS:
+            sessions = [session.id for item in catalog if item.id in allowed for session in item.sessions]
+        elif allowed is not None:
+            known = catalog.by_session
+
+            def allows(session: str) -> bool:
+                return session in known and known[session].id in allowed
+
+        candidates = Candidates(self._database, query, needles, sessions, cancelled, allows)
+        return Finder(self._database, query, needles, coverage, candidates, self._blind_spots, self._texts)
+
+    def _known_coverage(self) -> Coverage:
         version = self._database.data_version()
         if self._coverage is None or version != self._version:
             self._coverage, self._version = coverage_of(self._database), version
             self._texts.clear()
-        if len(self._texts) > TEXTS_KEPT:
-            self._texts.clear()
-        sessions = None
-        if allowed is not None and len(allowed) <= FEW_CONVERSATIONS:
-            sessions = [session.id for item in catalog if item.id in allowed for session in item.sessions]
-        return Finder(self._database, query, needles, self._coverage, sessions, self._texts, cancelled)
+        return self._coverage
 
     def _without_copies(self, found: ConversationHits) -> ConversationHits:
         """The hits, each in the message that a transcript shows, where a compaction wrote some messages again."""

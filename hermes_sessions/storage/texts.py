@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from hermes_sessions.model import Place, Snippet
@@ -18,50 +18,44 @@ _APART = "\x00"
 
 
 class MessageText:
-    """The texts of one message, by the place where a hit can be. Stored JSON counts as stored and as it is shown."""
+    """The texts of one message as a transcript shows them, by the place where a hit can be.
+
+    What only stands in the stored JSON, such as the names of its fields where they are not shown, is nowhere.
+    """
 
     def __init__(self, role: str | None, content: SQLValue, calls: SQLValue, tool: SQLValue) -> None:
         self.tool_name = as_text(tool) or ""
         self._role = role
-        self._content = plain(decode_text(content))
-        self._stored_calls = as_text(calls)
+        self._stored_content = content
+        self._stored_calls = calls
 
     def fits(self, needles: Needles, *, word_starts: bool = False) -> bool:
         """Whether the message as a whole holds what is looked for."""
-        return needles.fit(_APART.join(self._all()), word_starts=word_starts)
+        texts = (self._content, self.tool_name, *(text for call in self._calls for text in call))
+        return needles.fit(_APART.join(texts), word_starts=word_starts)
 
     def hit(self, words: Sequence[str]) -> tuple[Place, Snippet]:
         """The place that shows most of the words, what was said before what was called, and its snippet."""
-        if self._content and _words_in(self._shown_content, words) == len(words):
-            return "content", snippet(self._shown_content, words)
+        if self._content and _words_in(self._content, words) == len(words):
+            return "content", snippet(self._content, words)
         places: tuple[tuple[Place, str], ...] = (
-            ("content", self._shown_content),
             ("content", self._content),
-            *(("tool_call", text) for text in self._calls),
+            ("tool_call", "\n".join(f"{name} {arguments}" for name, arguments in self._calls)),
             ("tool_name", self.tool_name),
-            ("tool_call", self._stored_calls or ""),
         )
         place, text = max(places, key=lambda place: _words_in(place[1], words))
         return place, snippet(text, words)
 
     @cached_property
-    def _shown_content(self) -> str:
-        return plain(shown_result(self._content)) if self._role == "tool" else self._content
+    def _content(self) -> str:
+        text = decode_text(self._stored_content)
+        return plain(shown_result(text) if self._role == "tool" else text)
 
     @cached_property
-    def _calls(self) -> tuple[str, ...]:
-        """The calls as they are shown, and as they are stored where that is not the same."""
+    def _calls(self) -> tuple[tuple[str, str], ...]:
+        """The names and the arguments of the calls."""
         calls = decode_tool_calls(self._stored_calls)
-        shown = "\n".join(plain(f"{call.name} {shown_arguments(call.arguments)}") for call in calls)
-        return (shown, "\n".join(call.arguments for call in calls))
-
-    def _all(self) -> Iterator[str]:
-        yield self._shown_content
-        if self._shown_content is not self._content:
-            yield self._content
-        yield self.tool_name
-        if self._stored_calls:
-            yield from self._calls
+        return tuple((plain(call.name), plain(shown_arguments(call.arguments))) for call in calls)
 
 
 def texts_of(database: Database, ids: Sequence[int]) -> dict[int, MessageText]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 from heapq import merge
 from itertools import accumulate
 
@@ -32,7 +32,7 @@ class TitleIndex:
         self._text = "\n".join(self._keys[name] for name in names)
         self._starts = [0, *accumulate(len(self._keys[name]) + 1 for name in names)][:-1]
 
-    def hits(self, needles: Needles, allowed: Collection[str] | None) -> Iterator[TitleHit]:
+    def hits(self, needles: Needles, allowed: Container[str] | None) -> Iterator[TitleHit]:
         """Conversations with a title or an id that fits, newest activity first, as they are asked for.
 
         Punctuation may be left out of what is looked for in a title: "an94" finds "AN-94".
@@ -58,9 +58,10 @@ class TitleIndex:
         if not single:
             yield from range(len(self._sessions))
             return
-        if any(all(self._text.find(spelling) < 0 for spelling in _spellings(word)) for word in single):
+        longest, *others = sorted(single, key=len, reverse=True)
+        if any(all(self._text.find(spelling) < 0 for spelling in _spellings(word)) for word in others):
             return
-        spellings = _spellings(max(single, key=len))
+        spellings = _spellings(longest)
         last = -1
         for at in merge(*(self._lines_with(word) for word in spellings)):
             if at != last:

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from hermes_sessions.services.demo import write_demo
 from hermes_sessions.storage import open_store
-from tests.benchmarks import reading, searching, startup, typing, writing
+from tests.benchmarks import asking, reading, searching, startup, typing, writing
 
 
 def in_the_model(path: Path) -> None:
@@ -65,6 +65,7 @@ def main() -> None:
     if arguments.only in (None, "search"):
         print("search")
         searching.measure(arguments.store, arguments.hermes)
+        asking.measure(arguments.store)
     if arguments.only in (None, "typing"):
         print("typing")
         typing.measure(arguments.store)

@@ -17,7 +17,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from textual.app import App, ComposeResult
-from textual.geometry import Size
 
 from hermes_sessions.model import Conversation
 from hermes_sessions.services.history import History
@@ -61,7 +60,8 @@ def talks() -> dict[str, list[tuple[str, str]]]:
     huge = MEGABYTES * 1_000_000
     lines = PROSE * (huge // len(PROSE))
     rows = [{"path": f"src/file{number}.py", "line": number, "text": "some text"} for number in range(huge // 90)]
-    output = "a line of output, and nothing else in it\n" * (huge // 41)
+    rows[len(rows) // 2]["text"] = NEEDLE
+    output = _with_needle("a line of output, and nothing else in it\n" * (huge // 41))
     code = CODE * (huge // len(CODE))
     return {
         "60 messages": _prose(60),
@@ -77,8 +77,12 @@ def talks() -> dict[str, list[tuple[str, str]]]:
 
 
 def _only(role: str, text: str) -> list[tuple[str, str]]:
+    return [("user", "Please."), (role, _with_needle(text) if role != "tool" else text)]
+
+
+def _with_needle(text: str) -> str:
     middle = len(text) // 2
-    return [("user", "Please."), (role, f"{text[:middle]} {NEEDLE} {text[middle:]}" if role != "tool" else text)]
+    return f"{text[:middle]} {NEEDLE} {text[middle:]}"
 
 
 def _prose(count: int) -> list[tuple[str, str]]:
@@ -112,7 +116,9 @@ async def _measure(path: Path) -> None:
     conversations = {item.id: item for item in await history.catalog()}
     app = _Reader()
     waits = Waits()
-    print(f"  {'':18}{'first screen':>14}{'end':>8}{'hit':>8}{'resize':>9}{'all open':>10}   longest wait, ms")
+    print(
+        f"  {'':18}{'first screen':>14}{'end':>8}{'hit':>8}{'resize':>9}{'its end':>9}{'opened':>9}   longest wait, ms"
+    )
     async with app.run_test(size=SIZES[0]):
         baseline = 0.0
         for name in talks():
@@ -130,7 +136,7 @@ async def _measure(path: Path) -> None:
             waited = "  ".join(f"{step} {value:.0f}" for step, value in longest.items())
             print(
                 f"  {name:18}{medians['first']:8.0f} ms{medians['end']:8.0f}{medians['hit']:8.0f}"
-                f"{medians['resize']:9.0f}{medians['open']:10.0f}   {waited}"
+                f"{medians['resize']:9.0f}{medians['bottom']:9.0f}{medians['open']:9.0f}   {waited}"
                 f"   first screen {medians['first'] / baseline:.1f} x 60 messages"
             )
     history.close()
@@ -152,25 +158,37 @@ def _steps(
 
     async def hit() -> None:
         found = asyncio.create_task(view.hits.find(NEEDLE))
-        while view.hits.finder.hit is None and not found.done():
+        while not _seen(view) and not found.done():
             await asyncio.sleep(TICK)
+        assert _seen(view)
         await _drawn(view)
         found.cancel()
         view.hits.forget()
 
     async def resize() -> None:
         width, height = SIZES[(number + 1) % 2]
-        app.screen._size = Size(width, height)
-        view._size = Size(width, height)
-        view.on_resize()
+        view.styles.width, view.styles.height = width, height
+        while view.outer_size != (width, height) or view.viewport.page != view.page:
+            await asyncio.sleep(TICK)
         await _drawn(view)
 
-    async def opened() -> None:
+    async def shut() -> None:
         view.action_last()
+        view.viewport.transcript.toggle(view.viewport.cursor, None)
+        view.viewport.go_to_end()
+
+    async def opened() -> None:
         view.action_fold()
         await _drawn(view)
 
-    return iter({"first": first, "end": end, "hit": hit, "resize": resize, "open": opened}.items())
+    steps = {"first": first, "end": end, "hit": hit, "resize": resize, "bottom": end, "shut": shut, "open": opened}
+    return iter(steps.items())
+
+
+def _seen(view: MessageView) -> bool:
+    """Whether the hit is on the screen."""
+    line = view.hits.line if view.hits.finder.hit else None
+    return line is not None and view.viewport.y <= line < view.viewport.y + view.page
 
 
 async def _drawn(view: MessageView) -> None:

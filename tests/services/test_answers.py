@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 from hermes_sessions.errors import BadQuery, Interrupted
 from hermes_sessions.model import Catalog, Conversation, SearchResult
 from hermes_sessions.services import answers as module
+from hermes_sessions.services import fitting as fitting_module
 from hermes_sessions.services.answers import Answers, understood
 from hermes_sessions.services.known_facts import KnownFacts
 from hermes_sessions.storage import Store, open_store
 from hermes_sessions.storage.conditions import KEYS
+from hermes_sessions.storage.coverage import NO_INDEX
 from hermes_sessions.storage.query import SearchQuery, parse
 from tests.builders import NOW, HermesFile
 
@@ -91,7 +94,7 @@ def test_facts_are_read_in_steps_and_answers_grow(
 ) -> None:
     monkeypatch.setattr(module, "FIRST_STEP", 2)
     results = list(answers.stream(parse("cost:>0 ", NOW), store.sessions.catalog(), limit=1))
-    assert [len(result.conversations) for result in results] == [2, 10, 11]
+    assert [len(result.conversations) for result in results] == [2, 6, 11]
     assert [result.complete for result in results] == [False, False, True]
     for before, after in pairwise(results):
         assert after.conversations[: len(before.conversations)] == before.conversations
@@ -119,6 +122,83 @@ def test_a_page_is_given_before_all_were_asked(
     assert ids(result) == ["s11", "s10", "s9"]
     assert not result.complete
     assert read == ["s11", "s10", "s9", "s8"]
+
+
+@pytest.fixture
+def many(hermes_file: HermesFile) -> Iterator[Store]:
+    """More hits than a search takes in one step."""
+    for number in range(60):
+        money: dict[str, Any] = {"estimated_cost_usd": float(number), "cost_status": "estimated"}
+        hermes_file.talk(hermes_file.session(f"s{number}", **money), "zebra")
+    store = open_store(hermes_file.path)
+    yield store
+    store.close()
+
+
+def test_hits_come_before_facts_of_all_were_read(many: Store, read: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting_module, "AHEAD", 1)
+    growing = Answers(many, lambda: NOW).stream(parse("zebra cost:>0 ", NOW), many.sessions.catalog())
+    first = next(result for result in growing if result.conversations)
+    assert ids(first)[0] == "s59"
+    assert 0 < len(read) < 60
+    *_, last = growing
+    assert ids(last) == [f"s{number}" for number in range(59, 0, -1)]
+    assert len(read) == len(set(read)) == 60
+
+
+@pytest.mark.parametrize(("text", "fit"), [("cost:>90", []), ("cost:<2", ["s1", "s0"]), ("cost:>57", ["s59", "s58"])])
+def test_where_few_conversations_fit_words_are_looked_for_in_those_alone(
+    many: Store, monkeypatch: pytest.MonkeyPatch, text: str, fit: list[str]
+) -> None:
+    monkeypatch.setattr(fitting_module, "AHEAD", 1)
+    monkeypatch.setattr(fitting_module, "ENOUGH", 4)
+    monkeypatch.setattr(fitting_module, "FEW", 0.1)
+    monkeypatch.setattr(module, "FIRST_STEP", 2)
+    answers, catalog, query = Answers(many, lambda: NOW), many.sessions.catalog(), parse(f"zebra {text} ", NOW)
+    asked: list[Any] = []
+    original = many.search.stream
+
+    def remember(*arguments: Any, allowed: Any, **others: Any) -> Any:
+        asked.append(allowed)
+        return original(*arguments, allowed=allowed, **others)
+
+    monkeypatch.setattr(many.search, "stream", remember)
+    results = list(answers.stream(query, catalog))
+    assert isinstance(asked[0], fitting_module.Fitting)
+    assert asked[1:] == [frozenset(fit)]
+    assert (ids(results[-1]), results[-1].complete) == (fit, True)
+    assert any(result.notice == module.FEW_FIT for result in results) == ("s59" not in fit)
+    for before, after in pairwise(results):
+        assert after.conversations[: len(before.conversations)] == before.conversations
+    assert ids(answers.run(query, catalog)) == fit
+    assert answers.conversations(query, catalog) == set(fit)
+
+
+def test_words_to_leave_out_are_asked_about_in_steps_too(
+    answers: Answers, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FIRST_STEP", 2)
+    results = list(answers.stream(parse("-crossing -5 ", NOW), store.sessions.catalog()))
+    assert [len(result.conversations) for result in results] == [2, 6, 8]
+    assert [result.complete for result in results] == [False, False, True]
+
+
+def test_a_list_says_that_it_was_made_without_an_index(hermes_file: HermesFile) -> None:
+    hermes_file.talk(hermes_file.session("a"), "zebra")
+    hermes_file.sql("DROP TABLE messages_fts")
+    hermes_file.sql("DROP TABLE messages_fts_trigram")
+    with_store = open_store(hermes_file.path)
+    result = Answers(with_store, lambda: NOW).run(parse("-crossing ", NOW), with_store.sessions.catalog())
+    assert (ids(result), result.notice) == (["a"], NO_INDEX)
+    with_store.close()
+
+
+def test_an_empty_file_answers_with_nothing(home: Path) -> None:
+    path = home / "empty.db"
+    path.touch()
+    empty = open_store(path)
+    assert Answers(empty, lambda: NOW).run(parse("-zebra cost:>1 ", NOW), empty.sessions.catalog()).complete
+    empty.close()
 
 
 def test_what_is_known_is_not_read_again_unless_a_conversation_changed(

@@ -111,10 +111,8 @@ def test_reading_everything_says_how_far_it_is(hermes_file: HermesFile, monkeypa
     store = open_store(hermes_file.path)
     results = list(store.search.stream("eedle", store.sessions.catalog()))
     notices = list(dict.fromkeys(result.notice for result in results))
-    assert (
-        notices[:3] == [finding.NOT_AS_WORDS, "", "Every message is read: 14 %."]
-        and "Every message is read: 100 %." in notices
-    )
+    assert notices[:4] == [finding.NOT_AS_WORDS, "", finding.NOT_IN_AN_INDEX, "Every message is read: 14 %."]
+    assert "Every message is read: 100 %." in notices
     assert results[-1].notice == "" and results[-1].complete and len(results[-1].conversations) == 1
     store.close()
 

@@ -7,7 +7,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_sessions.storage.matching import fold, locate, snippet
+from hermes_sessions.storage.matching import fold, locate, plain, snippet
+from hermes_sessions.text import clean
 
 some_text = st.text(st.characters(codec="utf-8"), max_size=60)
 
@@ -56,3 +57,18 @@ def test_spans_lie_in_the_snippet_and_in_order(text: str, terms: list[str]) -> N
 @given(some_text)
 def test_folding_twice_changes_nothing(text: str) -> None:
     assert fold(fold(text)) == fold(text)
+
+
+hostile = st.lists(
+    st.sampled_from(
+        ["\x1b[", "\x9b", "\x1b]", "\x9d", "\x07", "\x1b\\", "\x9c", "\x1b(", "\x1b", "31;1m", "8;;u", "a", "é"]
+    )
+    | st.sampled_from(["\r\n", "\r", "\n", "\x00", "\u202e", "\ud800", "\ufeff", "\x1bP", "数", " "])
+    | st.text(max_size=3)
+).map("".join)
+
+
+@given(hostile)
+def test_a_text_is_searched_as_it_is_shown(text: str) -> None:
+    """Tabs apart, which become blanks: any white space is one."""
+    assert plain(text).split() == clean(text).split()

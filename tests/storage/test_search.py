@@ -9,7 +9,7 @@ import pytest
 
 from hermes_sessions.model import ConversationHits, SearchResult
 from hermes_sessions.storage import Store, open_store
-from hermes_sessions.storage.finding import GLIMPSE as GLIMPSE_ROWS
+from hermes_sessions.storage.candidates import GLIMPSE as GLIMPSE_ROWS
 from hermes_sessions.storage.search import COUNTED_HITS
 from tests.builders import NOW, HermesFile
 
@@ -192,6 +192,25 @@ def test_tools_are_found_by_name_and_by_what_they_were_asked(hermes_file: Hermes
     assert only(store, "config.yaml").hits[0].place == "tool_call"
     assert {hit.place for hit in only(store, "web_search").hits} == {"tool_call", "tool_name"}
     assert found(store, "an94") == ["c"]
+    store.close()
+
+
+def test_what_is_found_is_what_is_shown(any_layout: HermesFile) -> None:
+    """Names in stored JSON that a transcript does not show are no hits, nor are its escapes, nor codes of colours."""
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    any_layout.tool_call(
+        any_layout.session("a"), "shell", {"command": "ls"}, {"output": "one\nerror two", "exit_code": 0}
+    )
+    any_layout.message(any_layout.session("b"), "user", [{"type": "text", "text": "what is odd"}, image])
+    any_layout.message(any_layout.session("c"), "user", "\x1b[31mred\x1b[0mden")
+    any_layout.tool_call(any_layout.session("d"), "shell", {"command": "import: os"}, "done")
+    store = open_store(any_layout.path)
+    for query in ("output", "exit_code", "function", "arguments", "nerror", "image_url", "type", "31mred", '"json"'):
+        assert found(store, query) == [] == found(store, f"{query} "), query
+    assert found(store, "error") == ["a"] and found(store, "command") == ["d", "a"]
+    assert found(store, "odd") == ["b"] and found(store, "redden") == ["c"]
+    if any_layout.version != 6:
+        assert found(store, '"import os"') == ["d"], "an index of words sees no punctuation"
     store.close()
 
 
