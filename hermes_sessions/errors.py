@@ -21,7 +21,7 @@
     ├── StoreDamaged            not a database, or a broken one
     │   └── IndexUnusable       only its search index is: what was said is all there
     ├── StoreBusy               locked past the limit
-    └── Interrupted             a query was told to stop
+    └── Interrupted             a query or a repair was told to stop
 
 A message says what happened; a hint says what to do now, and may be empty. The command line maps the
 tree to exit codes in one place and prints in one place; the full screen shows the same two strings.
@@ -145,7 +145,7 @@ class StoreBusy(SessionsError):
 
 
 class Interrupted(SessionsError):
-    """A query was told to stop before it ended."""
+    """A query, or a repair, was told to stop before it ended."""
 
-    def __init__(self) -> None:
-        super().__init__("Interrupted.")
+    def __init__(self, message: str = "Interrupted.", hint: str = "") -> None:
+        super().__init__(message, hint)

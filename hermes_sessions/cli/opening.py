@@ -56,7 +56,7 @@ def what_else_there_is(arguments: Namespace, environ: Mapping[str, str]) -> Iter
 
 @contextmanager
 def opened(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> Iterator[Store]:
-    """The store, open for reading; what a person should know about it is told first."""
+    """The store, open for reading; what a person should know about it is told first, what could not be read last."""
     with what_else_there_is(arguments, environ):
         store = open_store(store_path(arguments, environ))
     try:
@@ -65,6 +65,8 @@ def opened(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> 
                 output.talk(notice)
         with _stopped_by_ctrl_c(store):
             yield store
+        for words in store.losses:
+            output.talk(words)
     finally:
         store.close()
 

@@ -109,7 +109,7 @@ def _inside(visit: Visit) -> Iterator[tuple[str, str, Callable[[], Found]]]:
     with visit.opened() as database:
         missing = {"sessions", "messages"} - database.tables.keys()
     if missing:
-        yield "Layout", "tables", lambda: _missing(missing)
+        yield "Layout", "tables", asking(lambda visit, database: _missing(visit, database, missing))
     else:
         yield "Layout", "tables", asking(_count)
         yield "Layout", "layout", asking(catalogue.layout_check)
@@ -130,8 +130,9 @@ def _inside(visit: Visit) -> Iterator[tuple[str, str, Callable[[], Found]]]:
 
 
 def _index_checks(visit: Visit) -> Iterator[Check]:
-    for check in index_checks(visit.path, visit.disputed, whole=visit.whole, opened=visit.opened):
-        if visit.broken and check.status == "fail" and check.name not in visit.disputed:
+    disputed, unreadable = visit.disputed, visit.unreadable
+    for check in index_checks(visit.path, disputed, whole=visit.whole, opened=visit.opened, unreadable=unreadable):
+        if visit.broken and check.status == "fail" and check.name not in disputed | unreadable:
             yield _unknown(check.name)
         else:
             yield check
@@ -207,11 +208,14 @@ def _layout(database: Database) -> str:
     return f"Hermes {release}, search index {text}{trigram}"
 
 
-def _missing(tables: Collection[str]) -> Check:
-    means = (
-        "It is a database of something else, or a history that lost them. Name the file that Hermes writes with --db."
-    )
-    return Check("tables", "fail", f"Missing: {', '.join(sorted(tables))}.", "", means)
+def _missing(visit: Visit, database: Database, tables: Collection[str]) -> Check:
+    detail = f"Missing: {', '.join(sorted(tables))}."
+    names = [as_text(name) or "" for (name,) in database.rows("SELECT name FROM sqlite_schema")]
+    if not names or any("sessions" in name or "messages" in name for name in names):
+        means = "The catalogue does not have them any more. A repair looks for their rows, and keeps the file."
+        return Check("tables", "fail", detail, repair_command(visit.path), means)
+    means = "It is a database of something else. Name the file that Hermes writes with --db."
+    return Check("tables", "fail", detail, "", means)
 
 
 def _count(visit: Visit, database: Database) -> Check:

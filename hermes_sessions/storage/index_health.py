@@ -82,12 +82,14 @@ def index_checks(
     *,
     whole: bool,
     opened: Callable[[], AbstractContextManager[Database]] | None = None,
+    unreadable: Collection[str] = (),
 ) -> Iterator[Check]:
     """A check of each search index.
 
-    `whole` reads each index from end to end; `disputed` names those that SQLite complained of; `opened` opens the
-    store. Each index has a connection of its own, since one that knows an index from before another program wrote to
-    it may see damage where there is none. Raises StoreBusy, and Interrupted.
+    `whole` reads each index from end to end; `disputed` names those that FTS5 complained of, and `unreadable` those
+    with pages that cannot be read; `opened` opens the store. Each index has a connection of its own, since one that
+    knows an index from before another program wrote to it may see damage where there is none. Raises StoreBusy, and
+    Interrupted.
     """
     opened = opened or (lambda: closing(Database(path)))
     with opened() as database:
@@ -103,6 +105,9 @@ def index_checks(
         if name in stale:
             means = "A search reads the messages themselves, until the program that owns the store opens it again."
             yield Check(name, "warn", "The index is behind what was said.", "", means)
+            continue
+        if name in unreadable:
+            yield Check(name, "fail", "The index is damaged: a page cannot be read.", repair_command(path), UNFOUND)
             continue
         try:
             with opened() as database:

@@ -172,7 +172,7 @@ def test_messages_that_the_index_does_not_hold_are_found(hermes_file: HermesFile
     hermes_file.sql("DROP TRIGGER messages_fts_insert")
     hermes_file.talk(hermes_file.session("new"), "Unheard words", "Another sentence")
     found = look(hermes_file.path)
-    assert troubles(found) == {"triggers": "warn", "messages_fts": "warn", "entries": "warn"}
+    assert troubles(found) == {"triggers": "warn", "messages_fts": "warn", "entries": "fail"}
     assert check(found, "entries").detail == "2 messages not in messages_fts."
     assert check(found, "triggers").detail.startswith("Missing: INSERT for messages_fts.")
     assert check(found, "messages_fts").detail.startswith("2 of 20 ")

@@ -75,7 +75,7 @@ def catalogue_check(visit: Visit, database: Database) -> Check:
     if unreadable:
         means = "Here it is read all the same. Hermes stumbles over it when it is the name of a column."
         detail = f"The definition of {some(unreadable)} is no UTF-8 text."
-        return Check("catalogue", "warn", detail, "", means)
+        return Check("catalogue", "fail", detail, repair_command(visit.path), means)
     return Check("catalogue", "ok", f"{len(entries):,} objects, each once")
 
 

@@ -6,21 +6,18 @@ nobody writes to it. Else rows are read in steps, the newest first: then nobody 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-import apsw
-
 from hermes_sessions.errors import Interrupted, StoreDamaged
 from hermes_sessions.model import Check
+from hermes_sessions.storage.complaints import Complaints, complaints, strictly_refused
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.diagnosing.figures import counted, some
 from hermes_sessions.storage.diagnosing.visit import SECONDS, Visit
-from hermes_sessions.storage.index_health import can_be_read, repair_command, search_tables, source_of
+from hermes_sessions.storage.index_health import repair_command
 from hermes_sessions.storage.values import as_int, as_text
 
-MOST_LINES = 1_000
 STEP = 500
 """Rows that are read in one go."""
 
@@ -32,106 +29,50 @@ TOLD = ("sessions", "messages")
 
 DAMAGED = "What lies there cannot be read, and Hermes may write over more. Close it, then repair the store."
 
-_VALUE = re.compile(r"(?:NULL|NUMERIC|TEXT|REAL) value in |CHECK constraint failed in ")
-_KEYS = re.compile(r"(?:missing from index |wrong # of entries in index |non-unique entry in index )(\S+)")
-_ROOT = re.compile(r"Tree (\d+) ")
-
 
 def page_checks(visit: Visit, database: Database) -> Iterator[Check]:
-    """Whether the pages can be read. Sets `visit.disputed` to the search indexes that SQLite complains of."""
+    """Whether the pages can be read. Tells the visit of which search indexes SQLite complains."""
     if visit.disordered:
         return
-    lines: list[str] | None = None
+    found: Complaints | None = None
     with suppress(Interrupted):
         if visit.small:
             with visit.copied() as copy, visit.limited():
-                lines = _complaints(copy)
-                visit.disputed |= _strictly_refused(copy, database)
+                found = complaints(copy, database)
+                found = found._replace(disputed=found.disputed | strictly_refused(copy, database))
         elif visit.full:
             visit.measure(database.connection, READS * as_int(database.value("PRAGMA page_count")))
             with visit.limited():
-                lines = _complaints(database.connection)
-    if lines is None:
+                found = complaints(database.connection, database)
+    if found is None:
         yield _walk(visit, database)
     else:
-        yield from _sorted(visit, database, lines)
+        yield from _told(visit, database, found)
 
 
-def _complaints(connection: apsw.Connection) -> list[str]:
-    """The lines of `integrity_check`, up to where it fails itself; none for a whole file."""
-    lines: list[str] = []
-    try:
-        for (text,) in connection.execute(f"PRAGMA main.integrity_check({MOST_LINES})"):
-            lines += str(text).splitlines()
-    except apsw.InterruptError as error:
-        raise Interrupted() from error
-    except (apsw.CorruptError, UnicodeDecodeError) as error:
-        lines = lines or [str(error)]
-    return [line for line in lines if line != "ok" and not line.startswith("***")]
-
-
-def _strictly_refused(copy: apsw.Connection, database: Database) -> set[str]:
-    """The search indexes of a copy that do not pass FTS5's own strict command, which is one that writes."""
-    filling = database.has("state_meta", "key") and database.row(
-        "SELECT 1 FROM state_meta WHERE key LIKE 'fts_rebuild_%'"
-    )
-    refused = set()
-    for name, sql in search_tables(database).items():
-        if not can_be_read(sql) or (filling and source_of(sql)):
-            continue
-        try:
-            copy.execute(f"INSERT INTO {name}({name}, rank) VALUES ('integrity-check', 1)").fetchall()
-        except apsw.InterruptError as error:
-            raise Interrupted() from error
-        except apsw.Error:
-            refused.add(name)
-    return refused
-
-
-def _sorted(visit: Visit, database: Database, lines: list[str]) -> Iterator[Check]:
-    """Complaints by what they are about. Those about search indexes are looked into by `index_health`."""
-    roots = {
-        as_int(root): (as_text(kind) or "", as_text(name) or "")
-        for root, kind, name in database.rows("SELECT rootpage, type, name FROM sqlite_schema WHERE rootpage > 0")
-    }
-    longest_first = sorted(search_tables(database), key=len, reverse=True)
-    keys, values, pages, lost = set(), [], [], []
-    for line in lines:
-        tree = _ROOT.search(line)
-        kind, about = roots.get(int(tree[1]), ("", "")) if tree else ("", line)
-        index = next((name for name in longest_first if name in about), None)
-        named = _KEYS.search(line)
-        if _VALUE.match(line):
-            values.append(line)
-        elif "2nd reference" in line:
-            pages.append(line)
-        elif "never used" in line:
-            lost.append(line)
-        elif index:
-            visit.disputed.add(index)
-        elif named or kind == "index":
-            keys.add(named[1] if named else about)
-        else:
-            pages.append(line)
-    visit.broken = visit.broken or bool(keys or pages)
+def _told(visit: Visit, database: Database, found: Complaints) -> Iterator[Check]:
+    """Complaints as checks. Those about search indexes are looked into by `index_health`."""
+    visit.broken = visit.broken or bool(found.keys or found.pages)
     repair = repair_command(visit.path)
-    if pages:
+    if found.pages:
         # Rows that cannot be read are missing from everywhere else.
-        keys.clear()
-        visit.disputed.clear()
-        detail = f"Damaged: {pages[0]} ({counted(len(pages), 'complaint')} of SQLite)."
+        found = found._replace(keys=frozenset())
+        detail = f"Damaged: {found.pages[0]} ({counted(len(found.pages), 'complaint')} of SQLite)."
         yield Check("pages", "fail", detail, repair, DAMAGED)
-    elif lost:
+    elif found.unused:
         means = "Something that was in the store can no longer be found in it. A repair looks for it."
-        yield Check("pages", "fail", f"{counted(len(lost), 'page')} in the file belong to nothing.", repair, means)
+        detail = f"{counted(len(found.unused), 'page')} in the file belong to nothing."
+        yield Check("pages", "fail", detail, repair, means)
     else:
         yield Check("pages", "ok", f"all {as_int(database.value('PRAGMA page_count')):,} read")
-    if keys:
+        visit.unreadable |= found.unreadable
+        visit.disputed |= found.disputed
+    if found.keys:
         means = "Lists and searches by it leave sessions or messages out. What was said is all there."
-        yield Check("keys", "fail", f"Not in step with the table: {some(sorted(keys))}.", repair, means)
-    if values:
+        yield Check("keys", "fail", f"Not in step with the table: {some(sorted(found.keys))}.", repair, means)
+    if found.values:
         means = "Hermes never writes such a row; it may stumble over it. Here it is shown as far as it can be."
-        detail = f"{counted(len(values), 'value')} that the layout forbids: {values[0]}."
+        detail = f"{counted(len(found.values), 'value')} that the layout forbids: {found.values[0]}."
         yield Check("values", "warn", detail, "", means)
 
 

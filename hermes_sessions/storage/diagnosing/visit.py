@@ -55,6 +55,8 @@ class Visit:
         self._reading: tuple[apsw.Connection, float] | None = None
         self.disputed: set[str] = set()
         """Search indexes that SQLite itself has taken for damaged."""
+        self.unreadable: set[str] = set()
+        """Search indexes with pages that cannot be read."""
         self.disordered = False
         """Whether the catalogue is damaged, so that SQLite may complain of what is well."""
         self.broken = False

@@ -10,42 +10,69 @@ import hashlib
 import os
 import re
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
 
 from hermes_sessions.errors import FileExists, StoreUnreadable
+from hermes_sessions.storage.repairing.watch import Watch
 
 SIDES = ("", "-wal", "-journal")
 """What belongs to a store besides its name. A `-shm` is made again from the `-wal`."""
 
 KEPT = 3
 CHUNK = 1 << 20
+FLUSHED = 64 << 20
+"""Bytes after which a copy is brought to the disk, so that the end of it is no long wait that nothing can stop."""
 
 
-def copy_store(source: Path, target: Path) -> str:
+def copy_store(source: Path, target: Path, watch: Watch) -> str:
     """Copy a store and its logs, to the byte, to where nothing is; return the digest of all of it.
 
     The copy is on the disk and has been read again when this returns. Raises StoreUnreadable.
     """
-    copied = {
-        side: _copy(Path(f"{source}{side}"), Path(f"{target}{side}"))
-        for side in SIDES
-        if _there(Path(f"{source}{side}"))
-    }
-    if copied != _digests(target):
-        raise StoreUnreadable(f"What was copied from {source} is not what was read.", "Check the disk.")
+    watch.begin("Copying the store")
+    of, done = size(source), 0
+    copied = {}
+    for side in SIDES:
+        if _there(file := Path(f"{source}{side}")):
+            digest = hashlib.sha256()
+            for chunk in _copy(file, Path(f"{target}{side}")):
+                digest.update(chunk)
+                done += len(chunk)
+                watch.at(done, of)
+            copied[side] = digest.hexdigest()
+    watch.begin("Reading the copy again")
+    if copied != _digests(target, watch):
+        raise StoreUnreadable(
+            f"What was copied from {source} is not what was read.", "Nothing was changed. Check the disk."
+        )
     return _digest_of(copied)
 
 
-def keep(copy: Path, path: Path, digest: str, now: float) -> Path:
+def copy_again(copy: Path, to: Path, watch: Watch) -> None:
+    """Another copy of a copy of `copy_store`, for what writes to it: nobody has the first one open."""
+    watch.begin("Copying the copy")
+    of, done = size(copy), 0
+    for side in SIDES:
+        if (file := Path(f"{copy}{side}")).exists():
+            with file.open("rb") as source, open(f"{to}{side}", "xb", opener=_for_oneself) as target:
+                while chunk := source.read(CHUNK):
+                    target.write(chunk)
+                    done += len(chunk)
+                    watch.at(done, of)
+
+
+def keep(copy: Path, path: Path, digest: str, now: float, watch: Watch) -> Path:
     """Put a copy of `copy_store` beside the store at `path`, unless this damage was kept before; return where it is.
 
     Raises FileExists when something that is no such copy is in its place.
     """
     short = digest[:12]
     for kept in backups(path):
-        if kept.name.endswith(f"-{short}") and _digest_of(_digests(kept)) == digest:
+        if kept.name.endswith(f"-{short}") and _digest_of(_digests(kept, watch)) == digest:
             return kept
     stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
     backup = path.with_name(f"{path.name}.repair-backup-{stamp}-{short}")
@@ -76,14 +103,13 @@ def size(path: Path) -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder outlive a power cut, where the system can."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Have the names in a folder outlive a power cut, where the system can: some disks of the network refuse."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _named(path: Path, side: str) -> list[Path]:
@@ -108,8 +134,8 @@ def _there(file: Path) -> bool:
         return False
 
 
-def _copy(source: Path, target: Path) -> str:
-    digest = hashlib.sha256()
+def _copy(source: Path, target: Path) -> Iterator[bytes]:
+    """Copy a file, and yield what is in it while it is copied."""
     kind = apsw.SQLITE_OPEN_WAL if str(source).endswith("-wal") else apsw.SQLITE_OPEN_MAIN_DB
     try:
         file = apsw.VFSFile("", str(source.absolute()), [apsw.SQLITE_OPEN_READONLY | kind, 0])
@@ -120,28 +146,41 @@ def _copy(source: Path, target: Path) -> str:
             length = file.xFileSize()
             for offset in range(0, length, CHUNK):
                 chunk = file.xRead(min(CHUNK, length - offset), offset)
-                digest.update(chunk)
                 written.write(chunk)
+                if offset % FLUSHED == 0:
+                    written.flush()
+                    os.fsync(written.fileno())
+                yield chunk
             written.flush()
             os.fsync(written.fileno())
     except apsw.Error as error:
-        raise StoreUnreadable(f"{source} cannot be read from end to end: {error}.", "Check the disk.") from error
+        raise StoreUnreadable(
+            f"{source} cannot be read from end to end: {error}.", "Nothing was changed. Check the disk."
+        ) from error
     finally:
         file.xClose()
-    return digest.hexdigest()
 
 
 def _for_oneself(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)
 
 
-def _digests(copy: Path) -> dict[str, str]:
-    """The digest of each file of a copy, by its side; only for copies, which SQLite has not open."""
+def _digests(copy: Path, watch: Watch) -> dict[str, str]:
+    """The digest of each file of a copy, by its side, as the disk has it; for copies alone, as SQLite has none open."""
     found = {}
+    of, done = size(copy), 0
     for side in SIDES:
         if _there(file := Path(f"{copy}{side}")):
+            digest = hashlib.sha256()
             with file.open("rb") as opened:
-                found[side] = hashlib.file_digest(opened, "sha256").hexdigest()
+                if hasattr(os, "posix_fadvise"):
+                    # Else what was just written would be compared with itself, in the memory of the system.
+                    os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                while chunk := opened.read(CHUNK):
+                    digest.update(chunk)
+                    done += len(chunk)
+                    watch.at(done, of)
+            found[side] = digest.hexdigest()
     return found
 
 

@@ -7,28 +7,24 @@ releases of SQLite differ about an index of text with a NUL in it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import closing, suppress
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 
 from hermes_sessions.errors import SessionsError
+from hermes_sessions.storage.complaints import complaints, strictly_refused
 from hermes_sessions.storage.database import Database
-from hermes_sessions.storage.index_health import (
-    BUILT_IN_TOKENIZERS,
-    index_checks,
-    search_tables,
-    source_of,
-)
-from hermes_sessions.storage.values import as_int, as_text
+from hermes_sessions.storage.diagnosing.entries import compared
+from hermes_sessions.storage.index_health import index_checks
+from hermes_sessions.storage.values import as_text
 
-MOST_LINES = 1_000
+READS = 3.5
+"""How often `integrity_check` reads each page of a large store with two search indexes, about."""
 
-_VALUE = re.compile(r"(?:NULL|NUMERIC|TEXT) value in |CHECK constraint failed in ")
-_KEYS = re.compile(r"(?:missing from index |wrong # of entries in index |non-unique entry in index )(\S+)")
-_ROOT = re.compile(r"Tree (\d+) ")
-_TOKENIZER = re.compile(r"\btokenize\s*=\s*['\"]*\s*(\w+)", re.IGNORECASE)
 _FED = re.compile(r"(messages_fts\w*)_(?:insert|delete|update)", re.ASCII)
 
 
@@ -39,8 +35,12 @@ class Damage(NamedTuple):
     """Why the file cannot be opened, or is no session store."""
     doubled: tuple[str, ...] = ()
     """What the catalogue has more than once; nothing else can be known then."""
+    garbled: tuple[str, ...] = ()
+    """What the catalogue defines in words that are no text."""
     indexes: tuple[str, ...] = ()
     """Search indexes."""
+    behind: tuple[str, ...] = ()
+    """Search indexes that are sound in themselves, and do not have each message with the words that it has."""
     keys: tuple[str, ...] = ()
     """Ordinary indexes that do not fit their tables."""
     pages: tuple[str, ...] = ()
@@ -52,6 +52,8 @@ class Damage(NamedTuple):
             *(f"The catalogue has more than one {name}." for name in self.doubled),
             *([f"Damaged pages: {self.pages[0]} ({len(self.pages)} such)."] if self.pages else []),
             *(f"The search index {name} is damaged." for name in self.indexes),
+            *(f"The definition of {name} is no text in UTF-8." for name in self.garbled),
+            *(f"The search index {name} does not have what the messages say." for name in self.behind),
             *(f"The index {name} does not fit its table." for name in self.keys),
         )
 
@@ -64,24 +66,52 @@ class Entry(NamedTuple):
     sql: str
 
 
-def examine(copy: Path) -> Damage:
-    """What is wrong with a copy that nobody else uses; an empty Damage when nothing is. Reads it from end to end."""
+def examine(copy: Path, told: Callable[[str, float], None] = lambda what, reads: None) -> Damage:
+    """What is wrong with a copy that nobody else uses; an empty Damage when nothing is. Reads it from end to end.
+
+    `told` is called with what is being looked at, whenever that changes, and how often each page of the file is read
+    for that, about; 0 where nobody knows.
+    """
     try:
+        told("Looking at the catalogue", 0)
         if doubled := _doubled(copy):
             return Damage(doubled=doubled)
         with closing(Database(copy, "owner")) as database:
             if missing := {"sessions", "messages"} - database.tables.keys():
                 return Damage(unreadable=f"it has no {' and no '.join(sorted(missing))}")
-            found = _integrity(database)
-            if found.pages:
-                return found
-            disputed = set(found.indexes) | _strictly_refused(database)
+            garbled = tuple(name for name, sql in definitions(database.connection) if not is_text(sql))
+            told("Looking at every page", READS)
+            found = complaints(database.connection, database)
+            if pages := found.pages or found.unused:
+                return Damage(pages=pages)
+            told("Looking at the search indexes", 0)
+            disputed = found.disputed | strictly_refused(database.connection, database)
             lost = _fed_but_missing(database)
-        checks = index_checks(copy, disputed, whole=True)
+        told("Counting what is in the search indexes", 0)
+        checks = index_checks(copy, disputed, whole=True, unreadable=found.unreadable)
         broken = {check.name for check in checks if check.status == "fail"}
-        return found._replace(indexes=tuple(sorted(broken | lost)))
+        told("Comparing the search indexes with the messages", 0)
+        with closing(Database(copy, "owner")) as database:
+            behind = [index.name for index in compared(database, lambda: repeat(None), without=broken) if index.differs]
+        indexes = tuple(sorted(broken | lost))
+        return Damage(garbled=garbled, indexes=indexes, behind=tuple(behind), keys=tuple(sorted(found.keys)))
     except SessionsError as error:
         return Damage(unreadable=str(error.__cause__ or error.message))
+
+
+def definitions(connection: apsw.Connection) -> list[tuple[str, bytes]]:
+    """What the catalogue has an SQL text for, and the bytes of that."""
+    sql = "SELECT CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema WHERE typeof(sql) = 'text' ORDER BY rowid"
+    return [(bytes(name).decode("utf-8", "replace"), bytes(text)) for name, text in connection.execute(sql)]
+
+
+def is_text(value: bytes) -> bool:
+    """Whether these are characters in UTF-8."""
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def read_everything(connection: apsw.Connection) -> None:
@@ -104,11 +134,15 @@ def counted(copy: Path) -> dict[str, int | None]:
 
 
 def dangling(copy: Path) -> int | None:
-    """How many rows refer to rows that are not there; None when it cannot be found out."""
+    """How many rows refer to sessions that are not there; None when it cannot be found out.
+
+    That a session does so is usual: its parent was deleted.
+    """
     with closing(apsw.Connection(str(copy))) as connection:
         read_everything(connection)
         try:
-            return next(connection.execute("SELECT count(*) FROM pragma_foreign_key_check"))[0]  # type: ignore[no-any-return]
+            sql = "SELECT count(*) FROM pragma_foreign_key_check WHERE [table] <> 'sessions'"
+            return int(next(connection.execute(sql))[0])
         except apsw.Error:
             return None
 
@@ -118,12 +152,13 @@ def catalogue(connection: apsw.Connection, schema: str = "main") -> list[Entry]:
     entries: dict[int, Entry] = {}
     for order in ("ASC", "DESC"):
         sql = (
-            f"SELECT rowid, type, name, sql FROM {schema}.sqlite_schema WHERE typeof(name) = 'text'"
+            f"SELECT rowid, type, CAST(name AS BLOB), CAST(sql AS BLOB) FROM {schema}.sqlite_schema"
+            " WHERE typeof(name) = 'text'"
             f" AND typeof(sql) = 'text' AND type IN ('table', 'index', 'view', 'trigger') ORDER BY rowid {order}"
         )
         with suppress(apsw.CorruptError, UnicodeDecodeError):
             for rowid, kind, name, text in connection.execute(sql):
-                entries[int(str(rowid))] = Entry(str(kind), str(name), str(text))
+                entries[int(str(rowid))] = Entry(str(kind), as_text(name) or "", as_text(text) or "")
     return [entry for _, entry in sorted(entries.items())]
 
 
@@ -154,65 +189,6 @@ def _doubled(copy: Path) -> tuple[str, ...]:
         except (apsw.Error, UnicodeDecodeError):
             return ()
     return tuple(str(name) for (name,) in rows)
-
-
-def _integrity(database: Database) -> Damage:
-    """The words of `PRAGMA integrity_check`, sorted by whom they are about."""
-    roots = {
-        as_int(root): (as_text(kind) or "", as_text(name) or "")
-        for root, kind, name in database.rows("SELECT rootpage, type, name FROM sqlite_schema WHERE rootpage > 0")
-    }
-    longest_first = sorted(search_tables(database), key=len, reverse=True)
-    indexes, keys, pages = set(), set(), []
-    for words in _complaints(database):
-        tree = _ROOT.search(words)
-        kind, about = roots.get(int(tree[1]), ("", "")) if tree else ("", words)
-        index = next((name for name in longest_first if name in about), None)
-        named = _KEYS.search(words)
-        if _VALUE.match(words):
-            continue
-        if "2nd reference" in words:
-            pages.append(words)
-        elif index:
-            indexes.add(index)
-        elif named or kind == "index":
-            keys.add(named[1] if named else about)
-        else:
-            pages.append(words)
-    return Damage(indexes=tuple(sorted(indexes)), keys=tuple(sorted(keys)), pages=tuple(pages))
-
-
-def _complaints(database: Database) -> list[str]:
-    """The lines of `PRAGMA integrity_check`, up to where it fails itself; none for a whole file."""
-    lines: list[str] = []
-    try:
-        for (text,) in database.connection.execute(f"PRAGMA main.integrity_check({MOST_LINES})"):
-            lines += str(text).splitlines()
-    except (apsw.CorruptError, UnicodeDecodeError) as error:
-        lines = lines or [str(error)]
-    return [line for line in lines if line != "ok" and not line.startswith("***")]
-
-
-def _strictly_refused(database: Database) -> set[str]:
-    """The search indexes that FTS5 itself takes for damaged (its 'integrity-check', taken back afterwards)."""
-    refused = set()
-    waiting = database.has("state_meta", "value") and database.row(
-        "SELECT 1 FROM state_meta WHERE key LIKE 'fts_rebuild_%'"
-    )
-    for name, sql in search_tables(database).items():
-        tokenizer = _TOKENIZER.search(sql)
-        # While Hermes fills an index in steps, it does not hold all of its source yet.
-        if (tokenizer and tokenizer[1] not in BUILT_IN_TOKENIZERS) or (waiting and source_of(sql)):
-            continue
-        database.execute("BEGIN")
-        try:
-            database.execute(f"INSERT INTO {quoted(name)}({quoted(name)}, rank) VALUES ('integrity-check', 1)")
-        except SessionsError:
-            refused.add(name)
-        finally:
-            if database.connection.in_transaction:
-                database.execute("ROLLBACK")
-    return refused
 
 
 def _fed_but_missing(database: Database) -> set[str]:

@@ -7,6 +7,7 @@ in either journal mode it is given to nobody while another connection has the st
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,12 @@ from hermes_sessions.errors import ReadOnlyStore, Refused, SessionLive, StoreBus
 from hermes_sessions.model import Lease
 from hermes_sessions.storage.file_lock import try_lock
 from hermes_sessions.storage.repairing.backups import size
+from hermes_sessions.storage.repairing.watch import Watch
+
+MOUNTS = Path("/proc/self/mountinfo")
+"""What is mounted where, on Linux: the fifth word, blanks in it as octal numbers (proc_pid_mountinfo(5))."""
+
+_OCTAL = re.compile(r"\\([0-7]{3})")
 
 MARGIN = 16 << 20
 COPIES = 3
@@ -42,9 +49,19 @@ def refuse_little_space(folder: Path, path: Path, free: Callable[[Path], int]) -
     """Raises StoreUnreadable when `folder` has no room for the copies of the store."""
     needed = COPIES * size(path) + MARGIN
     if (there := free(folder)) < needed:
+        what = "Free some space" if folder == path.parent else "Free some space, or name another folder as TMPDIR,"
         raise StoreUnreadable(
             f"A repair of {path} needs {needed:,} bytes in {folder}, and {there:,} are free.",
-            "Nothing was changed. Free some space and try again.",
+            f"Nothing was changed. {what} and try again.",
+        )
+
+
+def refuse_mounted(path: Path) -> None:
+    """Raises Refused for a file that is mounted by itself, as into a container: no other can take its place."""
+    if str(path) in _mount_points():
+        raise Refused(
+            f"{path} is mounted by itself: a repaired file cannot take its place.",
+            "Nothing was changed. Repair it where it lies, outside of the container.",
         )
 
 
@@ -54,8 +71,11 @@ def free_space(folder: Path) -> int:
 
 
 @contextmanager
-def only_repairer(path: Path, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
+def only_repairer(path: Path, watch: Watch, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
     """Keep other repairers away, Hermes' own too, which take the same lock. It goes with its process.
+
+    The empty file that is locked stays for good: whoever deletes it while another waits for it has that one and a third
+    hold locks of two different files, and Hermes does not look whether the file that it locked is still there.
 
     Raises StoreBusy after `patience` seconds, ReadOnlyStore where nothing may be written.
     """
@@ -68,7 +88,9 @@ def only_repairer(path: Path, patience: float = PATIENCE_SECONDS) -> Iterator[No
         ) from error
     try:
         deadline = time.monotonic() + patience
+        watch.begin("Waiting for another repair")
         while not try_lock(descriptor):
+            watch.look()
             if time.monotonic() >= deadline:
                 raise StoreBusy(f"{path} is being repaired by another program.", "Try again when it has finished.")
             time.sleep(0.05)
@@ -109,6 +131,14 @@ def alone(path: Path) -> Iterator[apsw.Connection | None]:
             # Nobody can write to what SQLite does not take for a database.
             held = False
         yield connection if held else None
+
+
+def _mount_points() -> set[str]:
+    """Devices would not tell: a bind mount has that of its folder, and a file in an overlay may have another."""
+    with suppress(OSError):
+        lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        return {_OCTAL.sub(lambda octal: chr(int(octal[1], 8)), line.split()[4]) for line in lines}
+    return set()
 
 
 def openers(path: Path) -> list[int]:

@@ -1,7 +1,7 @@
-"""Rows read from the pages themselves, for tables whose tree does not lead to them any more.
+"""The pages of a file read by themselves, for rows that no tree leads to any more.
 
-Only pages that hold rows now are read: what was deleted stays deleted. To which table a row belongs is for `salvage`
-to find out, from an index. The format is https://sqlite.org/fileformat2.html, sections 1.5 to 2.1.
+Pages on the list of free ones hold nothing: what was deleted stays deleted. To which table a row belongs is for
+`strays` to find out. The format is https://sqlite.org/fileformat2.html, sections 1.5 to 2.1.
 """
 
 from __future__ import annotations
@@ -9,13 +9,22 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from hermes_sessions.storage.repairing.watch import look
 
 LEAF = 0x0D
 """The first byte of a page with rows of a table."""
 
+INNER = 0x05
+"""The first byte of a page that leads to others of a table."""
+
 LARGEST = 1 << 30
+LET_GO = 10_000
+"""Pages after which those that were looked at are let go of."""
+
 LENGTHS = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}
 """Bytes of a value by its serial type; from 12 on blobs and texts say their length themselves."""
 
@@ -33,88 +42,175 @@ class StoredRow(NamedTuple):
     values: tuple[Value, ...]
 
 
-def stored_rows(copy: Path) -> Iterator[StoredRow]:
-    """All rows on leaf pages of tables in a copy whose log is merged, but for those of free pages.
-
-    Rows that make no sense are left out.
-    """
+@contextmanager
+def opened(copy: Path) -> Iterator[Pages]:
+    """The pages of a copy whose log is merged, and whose header says how large they are."""
     with copy.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        pages = _Pages(content)
+        yield Pages(content)
+
+
+def stored_rows(copy: Path) -> Iterator[StoredRow]:
+    """All rows on leaf pages of tables, but for those of free pages."""
+    with opened(copy) as pages:
         free = pages.free()
-        for number in range(1, pages.count + 1):
-            if number not in free and pages.kind(number) == LEAF:
+        for number in pages.leaves():
+            if number not in free:
                 yield from pages.rows(number)
 
 
-class _Pages:
-    """The pages of a file."""
+class Pages:
+    """The pages of a file; the first has the number 1. What makes no sense is left out."""
 
     def __init__(self, content: mmap.mmap) -> None:
         size = int.from_bytes(content[16:18])
-        self._size = 65_536 if size == 1 else size or 4_096
-        self._usable = self._size - content[20]
+        self.size = 65_536 if size == 1 else size
+        self.usable = self.size - content[20]
+        self.count = len(content) // self.size
         self._content = content
-        self.count = len(content) // self._size
+        self._seen = 0
 
     def kind(self, number: int) -> int:
-        return self._page(number)[100 if number == 1 else 0]
+        return self._content[(number - 1) * self.size + (100 if number == 1 else 0)]
+
+    def leaves(self) -> Iterator[int]:
+        """The pages with rows of tables, free ones among them."""
+        for number in range(1, self.count + 1):
+            self._breathe()
+            if self.kind(number) == LEAF:
+                yield number
+
+    def tree(self, root: int) -> set[int]:
+        """The pages of a table, as far as they can be followed from its root."""
+        found: set[int] = set()
+        ahead = [root]
+        while ahead:
+            number = ahead.pop()
+            self._breathe()
+            if 0 < number <= self.count and number not in found and self.kind(number) in (LEAF, INNER):
+                found.add(number)
+                ahead += self._children(number)
+        return found
 
     def free(self) -> set[int]:
         """Pages that hold nothing any more, as far as the list of them can be followed."""
         free: set[int] = set()
         trunk = int.from_bytes(self._content[32:36])
-        while 1 < trunk <= self.count and trunk not in free:
-            page = self._page(trunk)
-            count = min(int.from_bytes(page[4:8]), self._size // 4 - 2)
-            free |= {trunk, *struct.unpack(f">{count}I", page[8 : 8 + 4 * count])}
-            trunk = int.from_bytes(page[:4])
+        while 1 < trunk <= self.count and trunk not in free and (listed := self.trunk(trunk)) is not None:
+            free |= {trunk, *listed[1:]}
+            trunk = listed[0]
         return free
+
+    def trunk(self, number: int) -> tuple[int, ...] | None:
+        """A page of the list of free pages: the number of the next one, and those that it lists; None for no such."""
+        page = self._page(number)
+        following, count = struct.unpack(">II", page[:8])
+        if following > self.count or count > self.usable // 4 - 2:
+            return None
+        listed = struct.unpack(f">{count}I", page[8 : 8 + 4 * count])
+        if len(set(listed)) < count or not all(1 < other <= self.count for other in listed):
+            return None
+        return (following, *listed)
 
     def rows(self, number: int) -> Iterator[StoredRow]:
         page = self._page(number)
-        start = 100 if number == 1 else 0
-        for cell in range(int.from_bytes(page[start + 3 : start + 5])):
-            place = start + 8 + 2 * cell
+        for at in self._cells(page, number, 8):
             try:
-                yield self._row(page, int.from_bytes(page[place : place + 2]))
+                yield self._row(page, at)
             except (ValueError, IndexError, KeyError, struct.error):
                 continue
+
+    def lengths(self, number: int) -> Iterator[tuple[int | None, ...]]:
+        """Of the first and the last row of a page, how long the text in each column is; None for what is no text."""
+        page = self._page(number)
+        cells = list(self._cells(page, number, 8))
+        for at in {*cells[:1], *cells[-1:]}:
+            with suppress(IndexError):
+                _, at = _varint(page, at)
+                _, at = _varint(page, at)
+                begins = at
+                header, at = _varint(page, at)
+                kinds = []
+                while at < min(begins + header, len(page)):
+                    kind, at = _varint(page, at)
+                    kinds.append((kind - 13) // 2 if kind > 12 and kind % 2 else None)
+                yield tuple(kinds)
+
+    def last_byte(self, number: int) -> int:
+        """Where the rows of a page end."""
+        page = self._page(number)
+        ends = [0]
+        for cell in self._cells(page, number, 8):
+            try:
+                length, at = _varint(page, cell)
+                _, at = _varint(page, at)
+            except IndexError:
+                continue
+            local = self._local(length)
+            ends.append(at + local + (4 if local < length else 0))
+        return max(ends)
+
+    def _breathe(self) -> None:
+        """Let others know how far it is, and let go of pages that were looked at: they would all count as memory."""
+        look()
+        self._seen += 1
+        if self._seen % LET_GO == 0 and hasattr(mmap, "MADV_DONTNEED"):
+            self._content.madvise(mmap.MADV_DONTNEED)
+
+    def _children(self, number: int) -> list[int]:
+        if self.kind(number) == LEAF:
+            return []
+        page = self._page(number)
+        start = 100 if number == 1 else 0
+        cells = (int.from_bytes(page[at : at + 4]) for at in self._cells(page, number, 12))
+        return [int.from_bytes(page[start + 8 : start + 12]), *cells]
+
+    def _cells(self, page: bytes, number: int, header: int) -> Iterator[int]:
+        """Where the cells of a page begin."""
+        start = 100 if number == 1 else 0
+        count = min(int.from_bytes(page[start + 3 : start + 5]), (self.size - start - header) // 2)
+        return iter(struct.unpack_from(f">{count}H", page, start + header))
 
     def _row(self, page: bytes, at: int) -> StoredRow:
         length, at = _varint(page, at)
         rowid, at = _varint(page, at)
-        if not 0 < length < LARGEST:
-            raise ValueError("no row is so long")
         return StoredRow(rowid, _values(self._payload(page, at, length)))
 
-    def _payload(self, page: bytes, at: int, length: int) -> bytes:
-        """The whole of a row: what is on its own page, and what is on a chain of others."""
-        most = self._usable - 35
+    def _local(self, length: int) -> int:
+        """How much of a row is on its own page."""
+        most = self.usable - 35
         if length <= most:
-            local = length
-        else:
-            least = (self._usable - 12) * 32 // 255 - 23
-            local = least + (length - least) % (self._usable - 4)
-            local = local if local <= most else least
+            return length
+        least = (self.usable - 12) * 32 // 255 - 23
+        local = least + (length - least) % (self.usable - 4)
+        return local if local <= most else least
+
+    def _payload(self, page: bytes, at: int, length: int) -> bytes:
+        """The whole of a row: what is on its own page, and what is on a chain of others.
+
+        Where this cannot be followed, the length may be wrong that says so: the rest of the page then.
+        """
+        rest = page[at : self.usable]
+        if not 0 < length < LARGEST:
+            return rest
+        local = self._local(length)
         payload = bytearray(page[at : at + local])
         following = int.from_bytes(page[at + local : at + local + 4]) if local < length else 0
         seen: set[int] = set()
         while len(payload) < length:
             if not 1 < following <= self.count or following in seen:
-                raise ValueError("the chain ends too early")
+                return rest
             seen.add(following)
             overflow = self._page(following)
-            payload += overflow[4 : min(self._usable, 4 + length - len(payload))]
+            payload += overflow[4 : min(self.usable, 4 + length - len(payload))]
             following = int.from_bytes(overflow[:4])
-        if len(payload) != length:
-            raise ValueError("the row goes past its page")
         return bytes(payload)
 
     def _page(self, number: int) -> bytes:
-        return self._content[(number - 1) * self._size : number * self._size]
+        return self._content[(number - 1) * self.size : number * self.size]
 
 
 def _values(record: bytes) -> tuple[Value, ...]:
+    """The values of a row, up to the first that is not all there."""
     header, at = _varint(record, 0)
     if not at <= header <= len(record):
         raise ValueError("no record begins so")
@@ -122,10 +218,10 @@ def _values(record: bytes) -> tuple[Value, ...]:
     place = header
     while at < header:
         kind, at = _varint(record, at)
-        length = (kind - 12) // 2 if kind >= 12 else LENGTHS[kind]
+        length = (kind - 12) // 2 if kind >= 12 else LENGTHS.get(kind, LARGEST)
         raw = record[place : place + length]
         if len(raw) != length:
-            raise ValueError("the record is cut off")
+            break
         values.append(_value(kind, raw))
         place += length
     return tuple(values)

@@ -6,7 +6,7 @@ Sessions and messages are only read here. When these are damaged, `salvage` is a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,16 @@ import apsw
 
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.index_health import BUILT_IN_TOKENIZERS, source_of
-from hermes_sessions.storage.repairing.damage import Damage, quoted, read_everything
+from hermes_sessions.storage.repairing import layouts
+from hermes_sessions.storage.repairing.damage import (
+    Damage,
+    Entry,
+    catalogue,
+    definitions,
+    is_text,
+    quoted,
+    read_everything,
+)
 from hermes_sessions.storage.values import as_text
 from hermes_sessions.storage.writing.index_mark import drop_triggers
 from hermes_sessions.storage.writing.rebuild import TEXT, drop_table
@@ -24,13 +33,20 @@ _VALUES = re.compile(r"\bVALUES\s*\(\s*new\.id\s*,(.*)\)\s*;\s*END\s*;?\s*\Z", r
 _NEW = re.compile(r"\bnew\.", re.IGNORECASE)
 _TOKENIZER = re.compile(r"\btokenize\s*=\s*['\"]*\s*(\w+)", re.IGNORECASE)
 
+_BAD = "\udc80-\udcff"
+"""What Python makes of bytes that are no characters."""
+
+_LIKE = {"messages_fts": "", "messages_fts_trigram": ", tokenize='trigram'"}
+"""The search indexes of Hermes, and how they divide words."""
+
 
 class Remedy(NamedTuple):
-    """One thing to try: what it is called, whether it may help, and the doing."""
+    """One thing to try: what it is called when it is done, whether it may help, the doing, and what that is called."""
 
     words: str
     serves: Callable[[Damage], bool]
     apply: Callable[[Path, Damage], None]
+    doing: str
 
 
 def remove_doubled(copy: Path, damage: Damage) -> None:
@@ -41,6 +57,22 @@ def remove_doubled(copy: Path, damage: Damage) -> None:
         connection.execute(
             "DELETE FROM sqlite_schema WHERE rowid NOT IN (SELECT min(rowid) FROM sqlite_schema GROUP BY type, name)"
         )
+        version = next(connection.execute("PRAGMA schema_version"))[0]
+        connection.execute(f"PRAGMA schema_version = {version + 1}")
+        connection.execute("COMMIT")
+
+
+def respell(copy: Path, damage: Damage) -> None:
+    """Give what the catalogue defines in words that are no text names that are: those of Hermes where they can be."""
+    with closing(apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        read_everything(connection)
+        garbled = [(name, text) for name, text in definitions(connection) if not is_text(text)]
+        if not garbled:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        for name, text in garbled:
+            update = "UPDATE sqlite_schema SET sql = ? WHERE CAST(sql AS BLOB) = ?"
+            connection.execute(update, (_respelt(name, text), text))
         version = next(connection.execute("PRAGMA schema_version"))[0]
         connection.execute(f"PRAGMA schema_version = {version + 1}")
         connection.execute("COMMIT")
@@ -59,8 +91,9 @@ def replace_indexes(copy: Path, damage: Damage) -> None:
     Where nobody knows how one was made, the triggers that feed it go instead: Hermes, or the owner, makes it again.
     """
     with closing(Database(copy, "owner")) as database:
-        for name in damage.indexes:
-            sql = _stored(database, "table", name)
+        for name in (*damage.indexes, *damage.behind):
+            made = {entry.name: entry.sql for entry in lost_indexes(catalogue(database.connection))}
+            sql = _stored(database, "table", name) or made.get(name)
             fed = _stored(database, "trigger", f"{name}_insert")
             database.execute("BEGIN IMMEDIATE")
             drop_table(database, name)
@@ -99,14 +132,71 @@ def can_be_made(sql: str) -> bool:
     return tokenizer is None or tokenizer[1] in BUILT_IN_TOKENIZERS
 
 
+def lost_indexes(entries: Sequence[Entry]) -> list[Entry]:
+    """The search indexes that are not among the entries of a catalogue, though triggers among them feed them."""
+    there = {entry.name for entry in entries if entry.kind != "trigger"}
+    texts = {entry.name: entry.sql for entry in entries if entry.kind == "trigger"}
+    lost = []
+    for trigger, text in texts.items():
+        name = trigger.removesuffix("_insert")
+        columns = re.search(rf"\bINTO\s+{re.escape(name)}\s*\(\s*rowid\s*,([\w\s,]+)\)", text, re.IGNORECASE)
+        if name not in _LIKE or name in there or not columns:
+            continue
+        source = f"{name}_src" if f"{name}_src" in there else "messages"
+        # What an index without a text of its own is to forget it must be told.
+        told = re.search(r"VALUES\s*\(\s*'delete'", texts.get(f"{name}_delete", ""), re.IGNORECASE)
+        content = f", content='{source}', content_rowid='id'" if told else ""
+        sql = f"CREATE VIRTUAL TABLE {name} USING fts5({columns[1].strip()}{content}{_LIKE[name]})"
+        lost.append(Entry("table", name, sql))
+    return lost
+
+
+def _respelt(table: str, text: bytes) -> str:
+    """A definition without the bytes that are no characters: a column of Hermes, if just one can be meant, else `_`."""
+    words = text.decode("utf-8", "surrogateescape")
+    there = set(re.findall(r"\w+", words))
+    for word in re.findall(rf"[\w{_BAD}]*[{_BAD}][\w{_BAD}]*", words):
+        meant = re.compile(re.sub(f"[{_BAD}]", ".", word))
+        names = {name for order in layouts.orders(table) for name in order} if table in layouts.TABLES else set()
+        fitting = [name for name in names - there if meant.fullmatch(name)]
+        words = words.replace(word, fitting[0] if len(fitting) == 1 else re.sub(f"[{_BAD}]", "_", word))
+    return re.sub(f"[{_BAD}]", "_", words)
+
+
 def _stored(database: Database, kind: str, name: str) -> str | None:
     return as_text(database.value("SELECT sql FROM sqlite_schema WHERE type = ? AND name = ?", (kind, name)))
 
 
 REMEDIES = (
-    Remedy("Removed what the catalogue had twice", lambda damage: bool(damage.doubled), remove_doubled),
-    Remedy("Rebuilt the search index from its text", lambda damage: bool(damage.indexes), rebuild_indexes),
-    Remedy("Made the search index anew from the messages", lambda damage: bool(damage.indexes), replace_indexes),
-    Remedy("Made the indexes of tables again", lambda damage: bool(damage.keys), reindex),
+    Remedy(
+        "Removed what the catalogue had twice",
+        lambda damage: bool(damage.doubled),
+        remove_doubled,
+        "Mending the catalogue",
+    ),
+    Remedy(
+        "Gave names that can be read to what the catalogue defines",
+        lambda damage: bool(damage.garbled),
+        respell,
+        "Mending the catalogue",
+    ),
+    Remedy(
+        "Rebuilt the search index from its text",
+        lambda damage: bool(damage.indexes),
+        rebuild_indexes,
+        "Rebuilding the search index",
+    ),
+    Remedy(
+        "Made the search index anew from the messages",
+        lambda damage: bool(damage.indexes or damage.behind),
+        replace_indexes,
+        "Making the search index anew",
+    ),
+    Remedy(
+        "Made the indexes of tables again",
+        lambda damage: bool(damage.keys),
+        reindex,
+        "Making the indexes of tables again",
+    ),
 )
 """None serves for damaged pages: to write to a file whose pages are in disorder may write over what could be read."""

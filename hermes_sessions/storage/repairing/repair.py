@@ -1,11 +1,12 @@
 """A repair from beginning to end: looked at, copied, mended, checked, and put in the place of the store.
 
-The store itself is only read until the last step, which is one `os.replace`. Whoever stops the repair before that
-leaves the store as it was, and after that the new one whole.
+The store itself is only read until the last step, which is one `os.replace` (see `swap`). Whoever stops the repair
+before that leaves the store as it was, and after that the new one whole.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -22,15 +23,18 @@ from hermes_sessions.errors import ReadOnlyStore, SessionsError, StoreDamaged, S
 from hermes_sessions.model import Lease
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.repairing import guard
-from hermes_sessions.storage.repairing.backups import SIDES, copy_store, forget_old, keep, size, sync_folder
+from hermes_sessions.storage.repairing.backups import SIDES, copy_again, copy_store, forget_old, keep, size
 from hermes_sessions.storage.repairing.damage import Damage, counted, dangling, examine
 from hermes_sessions.storage.repairing.remedies import REMEDIES
 from hermes_sessions.storage.repairing.salvage import salvage
+from hermes_sessions.storage.repairing.swap import make_ready, put_back, put_in_place, refuse_changed, standing
+from hermes_sessions.storage.repairing.watch import Show, Watch
 
 SCRATCH = "repair-scratch-"
-MENDED = "mended"
 SALVAGED = "Copied what can be read into a new file"
 HINT = "Nothing was changed. Keep the file with its -wal, and put a backup in its place if there is one."
+OTHER_NAMES = "The file had other names (hard links): those still are the store as it was."
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class TableRows(NamedTuple):
@@ -63,14 +67,18 @@ def repair(
     path: str | os.PathLike[str],
     *,
     dry_run: bool = False,
+    gentle: bool = False,
     leases: Callable[[], Sequence[Lease]] = tuple,
+    show: Show = lambda what, share: None,
     clock: Callable[[], float] = time.time,
     free: Callable[[Path], int] = guard.free_space,
 ) -> Repair:
     """Bring a damaged store back, as gently as it can be, and say what was done.
 
-    `leases` tells who uses sessions of this store, `free` how many bytes may be written in a folder. A dry run does
-    all of it to a copy in the system's folder for temporary files, and does no more to the store than any reader.
+    `leases` tells who uses sessions of this store, `free` how many bytes may be written in a folder. `show` is told
+    how far it is; what it raises stops the repair, until it is too late for that: then it is not asked any more. A dry
+    run does all of it to a copy in the system's folder for temporary files, and does no more to the store than any
+    reader. A `gentle` repair mends the catalogue and indexes, and never makes do with the rows that can be read.
 
     Raises Refused or one of its kind when it must not be done now, StoreBusy when another repair goes on for too long,
     StoreDamaged when nothing better than what is there can be had. The store is as it was then.
@@ -79,54 +87,110 @@ def repair(
     _require_file(path)
     if size(path) == 0:
         return Repair(str(path), dry_run, (), (), (), ("The file is empty: nothing was written to it yet.",), None)
-    with ExitStack() as done, _translated(path):
-        if not dry_run:
-            done.enter_context(guard.only_repairer(path))
-            _clean_up(path)
-        guard.refuse_in_use(path, leases())
-        held = None if dry_run else done.enter_context(guard.alone(path))
-        folder = Path(tempfile.gettempdir()) if dry_run else path.parent
-        guard.refuse_little_space(folder, path, free)
-        scratch = done.enter_context(_scratch(folder, path))
-        with _unchanging(path) if dry_run else ExitStack():
-            digest = copy_store(path, scratch / "original")
-        found, mended = _mend(scratch, path)
-        if mended is None or dry_run:
-            return found._replace(store=str(path), dry_run=dry_run)
-        guard.refuse_in_use(path, leases())
-        backup = keep(scratch / "original", path, digest, clock())
-        _put_in_place(mended, path, held)
-        forget_old(path, backup)
-        return found._replace(store=str(path), backup=str(backup))
+    with Watch(show) as watch, _translated(path):
+        if dry_run:
+            return _tried(path, leases, free, watch, gentle=gentle)
+        return _done(path, leases, clock, free, watch, gentle=gentle)
 
 
-def _mend(scratch: Path, path: Path) -> tuple[Repair, Path | None]:
-    """Mend a copy; return what was done, and the file, which is None when there was nothing to do."""
+def _tried(
+    path: Path, leases: Callable[[], Sequence[Lease]], free: Callable[[Path], int], watch: Watch, *, gentle: bool
+) -> Repair:
+    guard.refuse_in_use(path, leases())
+    folder = Path(tempfile.gettempdir())
+    guard.refuse_little_space(folder, path, free)
+    with _scratch(folder, path, watch) as scratch:
+        with _unchanging(path):
+            copy_store(path, scratch / "original", watch)
+        found, _ = _mend(scratch, path, None, watch, gentle=gentle)
+    return found._replace(store=str(path), dry_run=True)
+
+
+def _done(
+    path: Path,
+    leases: Callable[[], Sequence[Lease]],
+    clock: Callable[[], float],
+    free: Callable[[Path], int],
+    watch: Watch,
+    *,
+    gentle: bool,
+) -> Repair:
+    with guard.only_repairer(path, watch):
+        _clean_up(path)
+        guard.refuse_in_use(path, leases())
+        seen = standing(path)
+        watch.begin("Looking at the store")
+        damage = examine(path, _telling(watch, path))
+        if damage == Damage():
+            return Repair(str(path), False, (), (), (), (), None)
+        guard.refuse_mounted(path)
+        guard.refuse_little_space(path.parent, path, free)
+        with guard.alone(path) as held, _scratch(path.parent, path, watch) as scratch:
+            before = standing(path)
+            digest = copy_store(path, scratch / "original", watch)
+            found, mended = _mend(scratch, path, damage if before == seen else None, watch, gentle=gentle)
+            if mended is None:
+                return found._replace(store=str(path))
+            make_ready(mended, path, watch)
+            watch.begin("Putting it in the place of the store")
+            guard.refuse_in_use(path, leases())
+            refuse_changed(path, before)
+            others = path.stat().st_nlink - 1
+            backup = keep(scratch / "original", path, digest, clock(), watch)
+            put_in_place(mended, path, held)
+        notes = [*found.notes, *([OTHER_NAMES] if others else [])]
+        try:
+            forget_old(path, backup)
+        except OSError as error:
+            notes.append(f"An older copy beside the store could not be deleted: {error.strerror}.")
+        return found._replace(store=str(path), backup=str(backup), notes=tuple(notes))
+
+
+def _mend(
+    scratch: Path, path: Path, damage: Damage | None, watch: Watch, *, gentle: bool
+) -> tuple[Repair, Path | None]:
+    """Mend a copy, whose damage may be known; return what was done, and the file, None when there was nothing to do."""
     work = scratch / "work"
-    _again(scratch, work)
-    damage = examine(work)
+    copy_again(scratch / "original", work, watch)
+    if damage is None:
+        watch.begin("Looking at the copy")
+        damage = examine(work, _telling(watch, work))
     report = Repair("", False, damage.words(), (), (), (), None)
     if damage == Damage():
         return report, None
+    watch.begin("Counting rows")
     before, dangling_before = counted(work), dangling(work)
     if not damage.pages and not damage.unreadable:
-        steps, left = _remedied(work, damage)
+        steps, left = _remedied(work, damage, watch)
         after = counted(work)
         if left == Damage() and after == before and _no_worse(work, dangling_before):
             tables = tuple(TableRows(name, rows, rows, 0) for name, rows in after.items() if rows is not None)
             return report._replace(steps=steps, tables=tables), work
-    return _salvaged(scratch, path, report, before, dangling_before)
+        if gentle:
+            raise StoreDamaged(f"{path} cannot be repaired gently: {' '.join(left.words())}", HINT)
+        # What was tried may have written over what can still be read.
+        for side in (*SIDES, "-shm"):
+            Path(f"{work}{side}").unlink(missing_ok=True)
+        copy_again(scratch / "original", work, watch)
+    elif gentle:
+        raise StoreDamaged(f"{path} cannot be repaired gently: {' '.join(damage.words())}", HINT)
+    return _salvaged(work, path, report, before, dangling_before, watch)
 
 
-def _remedied(work: Path, damage: Damage) -> tuple[tuple[str, ...], Damage]:
+def _remedied(work: Path, damage: Damage, watch: Watch) -> tuple[tuple[str, ...], Damage]:
     """Try what is gentle, one after the other, each once; return what helped, and the damage that is left."""
     steps: list[str] = []
     for remedy in REMEDIES:
         if not remedy.serves(damage):
             continue
-        with suppress(apsw.Error, StoreDamaged):
+        watch.begin(remedy.doing)
+        try:
             remedy.apply(work, damage)
-        left = examine(work)
+        except (apsw.Error, StoreDamaged):
+            # The next one may be able to, and there is no need to look again before that.
+            continue
+        watch.begin("Looking at the copy")
+        left = examine(work, _telling(watch, work))
         if left != damage:
             steps.append(f"{remedy.words}.")
         damage = left
@@ -134,15 +198,20 @@ def _remedied(work: Path, damage: Damage) -> tuple[tuple[str, ...], Damage]:
 
 
 def _salvaged(
-    scratch: Path, path: Path, report: Repair, before: dict[str, int | None], dangling_before: int | None
+    source: Path,
+    path: Path,
+    report: Repair,
+    before: dict[str, int | None],
+    dangling_before: int | None,
+    watch: Watch,
 ) -> tuple[Repair, Path]:
-    source, new = scratch / "damaged", scratch / "new"
-    _again(scratch, source)
+    new = source.with_name("new")
     try:
-        found = salvage(source, new)
+        found = salvage(source, new, lambda what: watch.begin(what, grows=(new, size(source))))
     except StoreDamaged as error:
         raise StoreDamaged(f"{path} cannot be repaired: {error.message}", HINT) from error
-    left = examine(new)
+    watch.begin("Looking at the new file")
+    left = examine(new, _telling(watch, new))
     rows = {table.table: table.rows for table in found.tables}
     lost = {table.table: table.lost for table in found.tables}
     if left != Damage():
@@ -162,60 +231,18 @@ def _salvaged(
     return report._replace(steps=(f"{SALVAGED}.",), tables=tables, notes=found.notes), new
 
 
+def _telling(watch: Watch, file: Path) -> Callable[[str, float], None]:
+    """What `examine` is to call with what it looks at."""
+    return lambda what, reads: watch.begin(what, reads=reads * size(file))
+
+
 def _no_worse(copy: Path, dangling_before: int | None) -> bool:
     after = dangling(copy)
     return after is not None and (dangling_before is None or after <= dangling_before)
 
 
-def _again(scratch: Path, to: Path) -> None:
-    """Another copy of the copy, for what writes to it: nobody has the first one open."""
-    for side in SIDES:
-        if (file := Path(f"{scratch / 'original'}{side}")).exists():
-            shutil.copyfile(file, f"{to}{side}")
-
-
-def _put_in_place(new: Path, path: Path, held: apsw.Connection | None) -> None:
-    """Replace the store by a file that needs no log. The log of the old one must be gone before: it would be taken for
-    the new one's. It is merged into the old file, as by any connection that is closed as the last one."""
-    status = path.stat()
-    with closing(Database(new, "owner")) as database:
-        database.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    if Path(f"{new}-wal").exists() and Path(f"{new}-wal").stat().st_size:
-        raise StoreDamaged(f"The log of the repaired copy of {path} cannot be merged into it.", HINT)
-    new.chmod(status.st_mode & 0o7777)
-    if os.name == "posix" and (status.st_uid, status.st_gid) != (new.stat().st_uid, new.stat().st_gid):
-        with suppress(PermissionError):
-            os.chown(new, status.st_uid, status.st_gid)
-    _sync(new)
-    if held:
-        with suppress(apsw.Error):
-            held.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    mended = new.rename(_mended(new.parent, path))
-    for side in ("-wal", "-journal"):
-        # What could not be merged is put back by `_clean_up` if this goes no further.
-        if (log := Path(f"{path}{side}")).exists():
-            log.rename(Path(f"{mended}{side}"))
-    Path(f"{path}-shm").unlink(missing_ok=True)
-    mended.replace(path)
-    sync_folder(path.parent)
-
-
-def _mended(scratch: Path, path: Path) -> Path:
-    """The name of the file that is about to replace the one that is now at `path`."""
-    status = path.stat()
-    return scratch / f"{MENDED}-{status.st_ino}-{status.st_mtime_ns}"
-
-
-def _sync(file: Path) -> None:
-    descriptor = os.open(file, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 @contextmanager
-def _scratch(folder: Path, path: Path) -> Iterator[Path]:
+def _scratch(folder: Path, path: Path, watch: Watch) -> Iterator[Path]:
     """A folder for the copies, which nobody else may look into, and which goes at the end."""
     try:
         scratch = Path(tempfile.mkdtemp(prefix=f"{path.name}.{SCRATCH}", dir=folder))
@@ -223,6 +250,7 @@ def _scratch(folder: Path, path: Path) -> Iterator[Path]:
         raise ReadOnlyStore(
             f"Nothing can be written in {folder}: {error.strerror}.", "Nothing was changed. Check who may write there."
         ) from error
+    watch.copies_in(scratch)
     try:
         yield scratch
     finally:
@@ -234,10 +262,7 @@ def _clean_up(path: Path) -> None:
     name = re.compile(rf"{re.escape(path.name)}\.{SCRATCH}\w+", re.ASCII)
     for left in path.parent.iterdir():
         if name.fullmatch(left.name) and left.is_dir() and not left.is_symlink():
-            for side in ("-wal", "-journal"):
-                mended, place = _mended(left, path), Path(f"{path}{side}")
-                if mended.exists() and size(Path(f"{mended}{side}")) and not size(place):
-                    Path(f"{mended}{side}").replace(place)
+            put_back(left, path)
             shutil.rmtree(left, ignore_errors=True)
 
 
@@ -274,9 +299,17 @@ def _translated(path: Path) -> Iterator[None]:
         raise
     except apsw.FullError as error:
         raise StoreUnreadable(f"There is no room to repair {path}.", "Nothing was changed. Free some space.") from error
+    except (apsw.IOError, apsw.NoMemError) as error:
+        raise StoreUnreadable(
+            f"{path} cannot be repaired: {error}.", "Nothing was changed. Check the disk, and how much room it has."
+        ) from error
     except apsw.Error as error:
         raise StoreDamaged(f"{path} cannot be repaired: {error}.", HINT) from error
     except OSError as error:
+        if error.errno in FULL:
+            raise StoreUnreadable(
+                f"There is no room to repair {path}.", "Nothing was changed. Free some space."
+            ) from error
         raise StoreUnreadable(
             f"{path} cannot be repaired: {error.strerror or error}.", "Nothing was changed. Check the disk."
         ) from error

@@ -1,14 +1,12 @@
 """What can be read of a damaged store, row by row, in a new file with the same tables.
 
-A page that cannot be read takes away the rows on it and no others: a range of rows that fails is halved until what is
-left of it is single rows. The copy that is read is not written to, but for the first bytes of its header.
+How a single table is copied is for `copying`. The copy that is read is not written to, but for its first page.
 """
 
 from __future__ import annotations
 
 import re
-from array import array
-from bisect import bisect_left
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -17,33 +15,35 @@ import apsw
 
 from hermes_sessions.errors import SessionsError, StoreDamaged
 from hermes_sessions.storage.database import Database
+from hermes_sessions.storage.diagnosing.figures import counted
 from hermes_sessions.storage.index_health import search_tables
-from hermes_sessions.storage.repairing.backups import size
-from hermes_sessions.storage.repairing.damage import catalogue, ordinary_tables, quoted, read_everything
-from hermes_sessions.storage.repairing.leaves import Text, Value, stored_rows
-from hermes_sessions.storage.repairing.remedies import can_be_made, fill
-
-MAGIC = b"SQLite format 3\0"
-MOST_FAILURES = 100_000
-"""How many single rows of a table are asked for in vain before the rest of it is given up."""
-
-BEYOND = 10_000
-"""How far past the last row that was read others are looked for, where nothing tells the last one."""
+from hermes_sessions.storage.repairing import layouts
+from hermes_sessions.storage.repairing.copying import Salvaged, TableCopy
+from hermes_sessions.storage.repairing.damage import (
+    Damage,
+    Entry,
+    catalogue,
+    is_text,
+    ordinary_tables,
+    quoted,
+    read_everything,
+)
+from hermes_sessions.storage.repairing.first_page import mend_catalogue, mend_header
+from hermes_sessions.storage.repairing.remedies import can_be_made, fill, lost_indexes, respell
+from hermes_sessions.storage.repairing.shapes import shape_of
+from hermes_sessions.storage.repairing.strays import Strays
+from hermes_sessions.storage.values import as_int
+from hermes_sessions.storage.writing import schema
 
 RECOVERED = "recovered"
 """`source` of a session that is made because messages name it and it could not be read."""
 
+VERSIONS = frozenset(range(1, 1_000))
+"""Numbers that a schema version may be, where only the shape of a row says that it is one."""
+
 _CREATE = re.compile(r"\s*CREATE\s+(?:UNIQUE\s+)?(TABLE|INDEX|VIEW|TRIGGER|VIRTUAL\s+TABLE)\b", re.IGNORECASE)
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 _FED = re.compile(r"(messages_fts\w*)_(?:insert|delete|update)", re.ASCII)
-
-
-class Salvaged(NamedTuple):
-    """How many rows of a table are in the new file, and how many are missing from it."""
-
-    table: str
-    rows: int
-    lost: int | None
-    """None when no index can be read that would tell."""
 
 
 class Findings(NamedTuple):
@@ -53,49 +53,51 @@ class Findings(NamedTuple):
     notes: tuple[str, ...]
 
 
-def salvage(damaged: Path, new: Path) -> Findings:
+def salvage(damaged: Path, new: Path, told: Callable[[str], None] = lambda what: None) -> Findings:
     """Copy whatever can be read of the file at `damaged` into a file that is not there yet.
 
+    `told` is called with what is being done, whenever that changes.
     Raises StoreDamaged when its tables cannot be found out, StoreUnreadable when there is no room.
     """
     notes: list[str] = []
+    told("Looking for what the first page has lost")
     mend_header(damaged)
     _merge_log(damaged)
+    mend_catalogue(damaged)
+    with suppress(apsw.Error):
+        respell(damaged, Damage())
     new.touch(mode=0o600)
     with closing(Database(new, "owner")) as database:
         connection = database.connection
         try:
             tables = _begin(connection, damaged)
-            found = tuple(_Table(connection, name, damaged).copy() for name in tables)
+            lost = [table for table in layouts.TABLES if table not in tables]
+            strays = Strays(damaged, _roots(connection, lost))
+            nameless = _lay_out(connection, strays, lost)
+            strays.shapes = {name: shape_of(connection, name) for name in (*tables, *nameless)}
+            found = tuple(_copied(connection, name, strays, told) for name in (*tables, *nameless))
+            mended = _mend_sessions(connection)
             journal = _settings(connection)
         except apsw.FullError:
             raise
         except apsw.Error as error:
-            raise StoreDamaged(f"The tables of {damaged.name} cannot be found out: {error}.") from error
-        if any(table.table == "sessions" and table.lost != 0 for table in found):
-            notes += _make_sessions(database)
-        notes += _make_the_rest(database)
+            raise StoreDamaged(f"its tables cannot be found out: {error}.") from error
+        if mended:
+            notes.append(f"{counted(mended, 'garbled value')} of sessions replaced by what indexes say.")
+        if nameless:
+            notes.append(f"Found by what is in them, since the catalogue does not name them: {', '.join(nameless)}.")
+            _complete(database)
+        notes += _make_sessions(database, found)
+        notes += _make_the_rest(database, nameless, told)
         with suppress(apsw.Error):
             connection.execute("DETACH damaged")
         database.execute(f"PRAGMA journal_mode = {journal}")
     return Findings(found, tuple(notes))
 
 
-def mend_header(copy: Path) -> None:
-    """Give a copy that is laid out like a database the first words of one.
-
-    Raises StoreDamaged for what is no database at all (https://sqlite.org/fileformat2.html#the_database_header).
-    """
-    with copy.open("r+b") as file:
-        header = file.read(100)
-        sizes = int.from_bytes(header[16:18])
-        # What never changes: the versions, and the three fractions.
-        alike = header[18:19] in (b"\1", b"\2") and header[21:24] == b"\x40\x20\x20"
-        if len(header) < 100 or not alike or sizes & (sizes - 1):
-            raise StoreDamaged(f"{copy.name} does not begin like a SQLite database.")
-        if not header.startswith(MAGIC):
-            file.seek(0)
-            file.write(MAGIC)
+def _copied(connection: apsw.Connection, name: str, strays: Strays, told: Callable[[str], None]) -> Salvaged:
+    told(f"Copying the table {name}")
+    return TableCopy(connection, name, strays).copy()
 
 
 def _merge_log(copy: Path) -> None:
@@ -111,6 +113,8 @@ def _begin(connection: apsw.Connection, damaged: Path) -> list[str]:
     connection.pragma("synchronous", "off")
     connection.pragma("journal_mode", "memory")
     read_everything(connection)
+    # Else a column that is not there would be a text of that name.
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
     connection.execute("ATTACH ? AS damaged", (str(damaged),))
     for pragma in ("page_size", "auto_vacuum", "encoding"):
         value = connection.pragma(pragma, schema="damaged")
@@ -122,6 +126,27 @@ def _begin(connection: apsw.Connection, damaged: Path) -> list[str]:
         with suppress(apsw.SQLError, apsw.CorruptError):
             connection.execute(sql)
             made.append(name)
+    return made
+
+
+def _roots(connection: apsw.Connection, lost: Sequence[str]) -> dict[str, int]:
+    """Where each table of the damaged file begins that is not lost, and the catalogue itself."""
+    roots = {"sqlite_schema": 1}
+    with suppress(apsw.CorruptError, UnicodeDecodeError):
+        sql = "SELECT name, rootpage FROM damaged.sqlite_schema WHERE type = 'table' AND rootpage > 1"
+        found = [(str(name), root) for name, root in connection.execute(sql) if isinstance(root, int)]
+        roots |= {name: root for name, root in found if name not in lost}
+    return roots
+
+
+def _lay_out(connection: apsw.Connection, strays: Strays, lost: Sequence[str]) -> list[str]:
+    """Make the tables of Hermes that the catalogue has lost, if there are rows of them; return their names."""
+    rows = strays.samples() if lost else ()
+    made = []
+    for table in lost:
+        if sql := layouts.likely(table, rows):
+            connection.execute(sql)
+            made.append(table)
     return made
 
 
@@ -142,198 +167,96 @@ def _settings(connection: apsw.Connection) -> str:
     return "wal" if connection.pragma("journal_mode", schema="damaged") == "wal" else "delete"
 
 
-class _Table:
-    """The copying of one table."""
+def _complete(database: Database) -> None:
+    """Have the file hold what every store holds, and say one version: the one it said, or that of its newest column."""
+    for declared in schema.objects():
+        if declared.kind == "table" and declared.index is None and declared.name not in database.tables:
+            database.execute(declared.sql)
+    database.forget_layout()
+    versions = {as_int(version) for (version,) in database.rows("SELECT version FROM schema_version")}
+    if len(versions) == 1 and versions <= VERSIONS:
+        return
+    columns = {(table, column) for table in layouts.TABLES for column in database.columns(table)}
+    database.execute("DELETE FROM schema_version")
+    database.execute("INSERT INTO schema_version VALUES (?)", (layouts.version(columns),))
 
-    def __init__(self, connection: apsw.Connection, name: str, damaged: Path) -> None:
-        self._connection = connection
-        self._damaged = damaged
-        self._name = name
-        self._quoted = quoted(name)
-        columns = "SELECT name, type, pk FROM pragma_table_xinfo(?, 'main') WHERE hidden = 0"
-        info = [(str(column), str(kind), pk) for column, kind, pk in connection.execute(columns, (name,))]
-        self._names = [column for column, _, _ in info]
-        self._columns = ", ".join(map(quoted, self._names))
-        keys = [(column, kind) for column, kind, pk in info if pk]
-        listed = "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?"
-        self._has_rowid = not next(connection.execute(listed, (name,)))[0]
-        self._id = keys[0][0] if len(keys) == 1 and keys[0][1].upper() == "INTEGER" else "rowid"
-        if self._has_rowid and self._id == "rowid":
-            self._columns = f"rowid, {self._columns}"
-        self._order = ", ".join(quoted(column) for column, _ in keys)
 
-    def copy(self) -> Salvaged:
-        whole = self._take("")
-        if whole:
-            return Salvaged(self._name, self._count(), 0)
-        if not self._has_rowid:
-            # Read from both ends up to where each stops.
-            for order in ("ASC", "DESC"):
-                self._take_each(f"ORDER BY {', '.join(f'{key} {order}' for key in self._order.split(', '))}")
-            return Salvaged(self._name, self._count(), None)
-        known = self._known_ids()
-        self._take_by_halves(*self._bounds(known), known)
-        if not known:
-            return Salvaged(self._name, self._count(), None)
-        missing = set(known) - self._ids_here()
-        if missing:
-            self._take_from_leaves(missing)
-            missing -= self._ids_here()
-        return Salvaged(self._name, self._count(), len(missing))
-
-    def _take_from_leaves(self, missing: set[int]) -> None:
-        """Copy rows that the tree does not lead to from wherever they lie, if every index says the same of them."""
-        if size(Path(f"{self._damaged}-wal")):
-            return
-        keys = self._keys_of(missing)
-        for row in stored_rows(self._damaged):
-            if row.rowid not in missing or len(row.values) > len(self._names):
+def _mend_sessions(connection: apsw.Connection) -> int:
+    """Replace what is no text any more in rows of sessions by what an index has in its place; return how much."""
+    mended = 0
+    columns = "SELECT index_list.name, info.name FROM pragma_index_list('sessions', 'damaged') AS index_list,"
+    with suppress(apsw.Error):
+        for index, column in connection.execute(f"{columns} pragma_index_info(index_list.name, 'damaged') AS info"):
+            quoted_column = quoted(str(column))
+            garbled = {
+                rowid
+                for rowid, text in connection.execute(
+                    f"SELECT rowid, CAST({quoted_column} AS BLOB) FROM main.sessions"
+                    f" WHERE typeof({quoted_column}) = 'text'"
+                )
+                if not is_text(text)
+            }
+            if not garbled:
                 continue
-            stored = dict(zip(self._names, row.values, strict=False))
-            # The id is not stored with the row; nor is what was added to the table after it.
-            stored.pop(self._id, None)
-            said = [
-                (_plain(stored[name]), key)
-                for rows in keys
-                for name, key in rows.get(row.rowid, {}).items()
-                if name in stored
-            ]
-            if all(value == key for value, key in said) and any(key is not None for _, key in said):
-                self._insert(row.rowid, stored)
-
-    def _keys_of(self, missing: set[int]) -> list[dict[int, dict[str, object]]]:
-        """What each index says of these rows: the values of its columns by their names."""
-        keys = []
-        for index in self._indexes():
+            said = f"SELECT rowid, {quoted_column} FROM damaged.sessions INDEXED BY {quoted(str(index))}"
             with suppress(apsw.Error, UnicodeDecodeError):
-                columns = "SELECT name FROM pragma_index_info(?, 'damaged')"
-                names = [str(name) for (name,) in self._connection.execute(columns, (index,)) if name is not None]
-                listed = ", ".join(["rowid", *map(quoted, names)])
-                sql = f"SELECT {listed} FROM damaged.{self._quoted} INDEXED BY {quoted(index)}"
-                rows = self._connection.execute(sql)
-                keys.append({id: dict(zip(names, key, strict=True)) for id, *key in rows if names and id in missing})
-        return keys
-
-    def _insert(self, id: int, stored: dict[str, Value]) -> None:
-        stored = stored | {self._id: id}
-        places = ", ".join("CAST(? AS TEXT)" if isinstance(value, Text) else "?" for value in stored.values())
-        names = ", ".join("rowid" if name == "rowid" else quoted(name) for name in stored)
-        values = [bytes(value) if isinstance(value, Text) else value for value in stored.values()]
-        with suppress(apsw.ConstraintError):
-            self._connection.execute(f"INSERT OR IGNORE INTO main.{self._quoted} ({names}) VALUES ({places})", values)
-
-    def _ids_here(self) -> set[int]:
-        return {id for (id,) in self._connection.execute(f"SELECT rowid FROM main.{self._quoted}")}
-
-    def _indexes(self) -> list[str]:
-        """Names of the indexes that have every row of the table."""
-        listed = "SELECT name FROM pragma_index_list(?, 'damaged') WHERE partial = 0"
-        with suppress(apsw.Error):
-            return [str(name) for (name,) in self._connection.execute(listed, (self._name,))]
-        return []
-
-    def _take(self, where: str, values: tuple[int, ...] = ()) -> bool:
-        """Copy rows in one statement; False when a page of them, or one beside, could not be read."""
-        sql = (
-            f"INSERT OR IGNORE INTO main.{self._quoted} ({self._columns})"
-            f" SELECT {self._columns} FROM damaged.{self._quoted} NOT INDEXED {where}"
-        )
-        try:
-            self._connection.execute(sql, values)
-        except (apsw.FullError, apsw.InterruptError, apsw.NoMemError):
-            raise
-        except apsw.Error:
-            return False
-        return True
-
-    def _take_each(self, order: str) -> None:
-        limit = 1
-        with suppress(apsw.Error):
-            while self._take(f"{order} LIMIT {limit}"):
-                if self._count() < limit:
-                    return
-                limit *= 2
-
-    def _take_by_halves(self, low: int, high: int, known: array[int]) -> None:
-        """Copy what can be read from `low` to `high`."""
-        failed = 0
-        ranges = [(low, high)]
-        while ranges and failed < MOST_FAILURES:
-            low, high = ranges.pop()
-            if low == high:
-                failed += not self._take("WHERE rowid = ?", (low,))
-            elif not self._take("WHERE rowid BETWEEN ? AND ?", (low, high)) and _within(known, low, high):
-                middle = (low + high) // 2
-                ranges += [(middle + 1, high), (low, middle)]
-
-    def _known_ids(self) -> array[int]:
-        """The ids of the table by its own indexes, as far as one can be read; empty when none can."""
-        known: set[int] = set()
-        for index in self._indexes():
-            with suppress(apsw.Error):
-                sql = f"SELECT rowid FROM damaged.{self._quoted} INDEXED BY {quoted(index)}"
-                known.update(id for (id,) in self._connection.execute(sql))
-        return array("q", sorted(known))
-
-    def _bounds(self, known: array[int]) -> tuple[int, int]:
-        """The ids between which rows may be."""
-        low, high = (known[0], known[-1]) if known else (1, 0)
-        read = 0
-        with suppress(apsw.Error):
-            for (id,) in self._connection.execute(f"SELECT rowid FROM damaged.{self._quoted} NOT INDEXED"):
-                low, read = min(low, id), id
-        high = max(high, read)
-        with suppress(apsw.Error):
-            ends = f"SELECT rowid FROM damaged.{self._quoted} NOT INDEXED ORDER BY rowid DESC LIMIT 1"
-            return low, max(high, *(id for (id,) in self._connection.execute(ends)))
-        with suppress(apsw.Error, TypeError):
-            sequence = "SELECT seq FROM damaged.sqlite_sequence WHERE name = ? AND typeof(seq) = 'integer'"
-            high = max(high, *(seq for (seq,) in self._connection.execute(sequence, (self._name,))))
-        return low, high if known else max(high, read + BEYOND)
-
-    def _count(self) -> int:
-        return int(next(self._connection.execute(f"SELECT count(*) FROM main.{self._quoted}"))[0])
+                for rowid, text in connection.execute(f"{said} WHERE {quoted_column} IS NOT NULL").fetchall():
+                    if rowid in garbled:
+                        update = f"UPDATE OR IGNORE main.sessions SET {quoted_column} = ? WHERE rowid = ?"
+                        connection.execute(update, (text, rowid))
+                        mended += connection.changes()
+    return mended
 
 
-def _plain(value: Value) -> object:
-    """A stored value as SQLite would give it to Python."""
-    return value.decode("utf-8", "replace") if isinstance(value, Text) else value
-
-
-def _within(known: array[int], low: int, high: int) -> bool:
-    """Whether an id from `low` to `high` is known; nobody can say so when none is."""
-    place = bisect_left(known, low)
-    return not known or (place < len(known) and known[place] <= high)
-
-
-def _make_sessions(database: Database) -> list[str]:
-    """Make a session for messages whose own could not be read, so that they are found."""
+def _make_sessions(database: Database, found: Sequence[Salvaged]) -> list[str]:
+    """Make sessions that are gone and that others refer to, so that these are found."""
+    notes = []
+    if partly := sum(table.partly for table in found):
+        kept = "what indexes say is kept: title, start, parent"
+        notes.append(f"{counted(partly, 'session')} could not be read: {kept}.")
+    make = "INSERT INTO sessions (id, source, started_at)"
     try:
-        rows = database.rows(
-            "INSERT INTO sessions (id, source, started_at)"
-            " SELECT session_id, ?, coalesce(min(timestamp), 0) FROM messages"
+        made = database.rows(
+            f"{make} SELECT session_id, ?, coalesce(min(timestamp), 0) FROM messages"
             " WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id RETURNING id",
             (RECOVERED,),
         )
+        with suppress(SessionsError):
+            # A parent that was deleted stays so.
+            made += database.rows(
+                f"{make} SELECT parent_session_id, ?, min(started_at) FROM sessions"
+                " WHERE parent_session_id NOT IN (SELECT id FROM sessions)"
+                " AND parent_session_id IN (SELECT id FROM damaged.sessions) GROUP BY parent_session_id RETURNING id",
+                (RECOVERED,),
+            )
+        if partly or made:
+            database.execute(
+                "UPDATE sessions SET message_count = kept.number"
+                " FROM (SELECT session_id, count(*) AS number FROM messages GROUP BY session_id) AS kept"
+                " WHERE kept.session_id = sessions.id AND message_count = 0"
+            )
     except SessionsError:
-        return ["Messages of sessions that could not be read have none now."]
-    return [f"{len(rows):,} sessions could not be read and have only their messages now."] if rows else []
+        return [*notes, "Messages of sessions that could not be read have none now."]
+    if made:
+        notes.append(f"{counted(len(made), 'session')} could not be read, with only messages now.")
+    return notes
 
 
-def _make_the_rest(database: Database) -> list[str]:
+def _make_the_rest(database: Database, nameless: Collection[str], told: Callable[[str], None]) -> list[str]:
     """Make the indexes, views and triggers of the old file, and fill its search indexes anew."""
     order = ("index", "view", "table", "trigger")
-    stored = sorted(catalogue(database.connection, "damaged"), key=lambda entry: order.index(entry.kind))
+    stored = sorted(_derived(database, nameless), key=lambda entry: order.index(entry.kind))
     triggers = {entry.name: entry.sql for entry in stored if entry.kind == "trigger"}
     notes = []
     made = set()
     for kind, name, sql in stored:
-        virtual = sql.lstrip()[:14].upper() == "CREATE VIRTUAL"
+        virtual = kind == "table"
         fed = _FED.fullmatch(name) if kind == "trigger" else None
-        if not _CREATE.match(sql) or (kind == "table" and not virtual) or (fed and fed[1] not in made):
+        if not _CREATE.match(sql) or (fed and fed[1] not in made):
             continue
         if database.row("SELECT 1 FROM main.sqlite_schema WHERE type = ? AND name = ?", (kind, name)):
             continue
+        told(f"Making the {'search index' if virtual else kind} {name}")
         try:
             if virtual and not can_be_made(sql):
                 raise StoreDamaged("only Hermes has its tokenizer")
@@ -350,3 +273,22 @@ def _make_the_rest(database: Database) -> list[str]:
         # Hermes need not go on filling in steps what is full.
         database.execute("DELETE FROM state_meta WHERE key LIKE 'fts_rebuild_%'")
     return notes
+
+
+def _derived(database: Database, nameless: Collection[str]) -> list[Entry]:
+    """What stands on the tables: what the old catalogue says, and what it must have said before it was damaged."""
+    entries = [
+        entry
+        for entry in catalogue(database.connection, "damaged")
+        if entry.kind != "table" or _VIRTUAL.match(entry.sql)
+    ]
+    if {"sessions", "messages"} & {*nameless}:
+        # The catalogue has lost more than these tables: what stands on them is made as in a store of our own.
+        there = {(entry.kind, entry.name) for entry in entries}
+        ours = [Entry(declared.kind, declared.name, declared.sql) for declared in schema.objects()]
+        entries += [
+            entry
+            for entry in ours
+            if (entry.kind, entry.name) not in there and (entry.kind != "table" or _VIRTUAL.match(entry.sql))
+        ]
+    return entries + lost_indexes(entries)

@@ -21,7 +21,7 @@ from tests.builders import LAYOUTS, NOW
 from tests.storage.repairing import damages
 from tests.storage.repairing.damages import page_of, run
 
-Damage = Callable[[Path], None]
+Damage = Callable[[Path], object]
 
 BAD_NAME = "CAST(replace(CAST(sql AS BLOB), x'63776420', x'63ff6420') AS TEXT)"
 """The definition of a table with one letter of `cwd` turned into no character at all."""
@@ -77,30 +77,32 @@ WRECKS: dict[str, tuple[Damage, dict[str, str]]] = {
     ),
     "wrong magic": (lambda path: damages.overwrite(path, 0, b"SQLite format 4\0"), {"header": "fail"}),
     "cut off": (lambda path: damages.cut(path, 0.5), {"header": "fail"}),
+    "a text over the first page": (lambda path: damages.overwrite(path, 0, b"hello " * 680), {"header": "fail"}),
+    "an impossible page size": (lambda path: damages.overwrite(path, 16, b"\0\3"), {"header": "fail"}),
+    "a zeroed first page": (lambda path: damages.zero(path, 1), {"header": "fail"}),
+    "a garbled first page": (lambda path: damages.flip(path, 1, 100, 300), {"opens": "fail"}),
+    "no UTF-8 in the catalogue": (
+        lambda path: run(path, f"UPDATE sqlite_schema SET sql = {BAD_NAME} WHERE name = 'sessions'"),
+        {"catalogue": "fail"},
+    ),
+    "a message that is not indexed": (
+        lambda path: run(path, "DELETE FROM messages_fts WHERE rowid = 1"),
+        {"entries": "fail"},
+    ),
 }
 """What a repair has something to do about: how it is done, and the troubles that the doctor finds."""
 
 OTHERS: dict[str, tuple[Damage, dict[str, str]]] = {
-    "a text": (lambda path: damages.overwrite(path, 0, b"hello " * 1_000), {"header": "fail"}),
+    "a text": (lambda path: path.write_text("hello " * 1_000), {"header": "fail"}),
+    "nothing but zeros": (lambda path: path.write_bytes(bytes(40_960)), {"header": "fail"}),
     "an empty file": (lambda path: damages.cut(path, 0), {"file": "warn"}),
     "a log beside an empty file": (log_beside_nothing, {"opens": "fail", "wal": "warn"}),
-    "an impossible page size": (lambda path: damages.overwrite(path, 16, b"\0\3"), {"header": "fail"}),
-    "a zeroed first page": (lambda path: damages.zero(path, 1), {"header": "fail"}),
-    "a garbled first page": (lambda path: damages.flip(path, 1, 100, 300), {"opens": "fail"}),
     "a directory": (as_directory, {"file": "fail"}),
     "a pipe": (as_pipe, {"file": "fail"}),
     "a log of rubbish": (log_of_rubbish, {"wal": "warn"}),
-    "no UTF-8 in the catalogue": (
-        lambda path: run(path, f"UPDATE sqlite_schema SET sql = {BAD_NAME} WHERE name = 'sessions'"),
-        {"catalogue": "warn"},
-    ),
     "half a migration": (half_a_migration, {"layout": "warn"}),
     "two versions": (lambda path: run(path, "INSERT INTO schema_version VALUES (14)"), {"layout": "warn"}),
     "no unique titles": (lambda path: run(path, "DROP INDEX idx_sessions_title_unique"), {"table indexes": "warn"}),
-    "a message that is not indexed": (
-        lambda path: run(path, "DELETE FROM messages_fts WHERE rowid = 1"),
-        {"entries": "warn"},
-    ),
 }
 """The rest: what no repair of ours mends, or what needs none."""
 

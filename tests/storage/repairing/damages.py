@@ -40,7 +40,9 @@ def hermes_store(path: Path, version: int) -> Path:
     """A store in the layout of a release of Hermes."""
     with HermesFile(path, version) as file:
         for number in range(SESSIONS):
-            session = file.session(f"s{number:03}", title=f"Title {number}", input_tokens=number)
+            session = file.session(
+                f"s{number:03}", title=f"Title {number}", input_tokens=number, user_id=f"{number:040}"
+            )
             for role, content in _talk(number):
                 file.message(session, role, content)
             if number % 20 == 7:
@@ -177,3 +179,46 @@ def page_of(name: str, kind: str, which: float, harm: Callable[[Path, int], None
         harm(path, pages[int(which * (len(pages) - 1))])
 
     return damage
+
+
+def no_catalogue(path: Path) -> None:
+    """Nothing says any more what is where: the first page, and those that it leads to."""
+    for page in [page for kind in ("internal", "leaf") for page in pages_of(path, "sqlite_schema", kind)]:
+        zero(path, page)
+
+
+def no_tables(path: Path) -> None:
+    """The catalogue does not have the tables any more; all else is there."""
+    run(path, "DELETE FROM sqlite_schema WHERE type = 'table' AND name IN ('sessions', 'messages')")
+
+
+def no_roots(path: Path) -> None:
+    """No tree leads to a row any more, nor does an index say which there were."""
+    with closing(connect(path)) as connection:
+        sql = "SELECT rootpage FROM sqlite_schema WHERE tbl_name IN ('sessions', 'messages') AND rootpage > 0"
+        roots = [root for (root,) in connection.execute(sql)]
+    for root in roots:
+        if path.stat().st_size and kind_of(path, root) in (2, 5):
+            zero(path, root)
+
+
+def kind_of(path: Path, page: int) -> int:
+    """The first byte of a page: 2 and 5 lead to others, 10 and 13 are leaves."""
+    with path.open("rb") as file:
+        file.seek((page - 1) * PAGE)
+        return file.read(1)[0]
+
+
+def columns(path: Path, table: str) -> list[dict[str, object]]:
+    """The rows of a table with the names of their columns."""
+    with closing(connect(path)) as connection:
+        names = [name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+        return [dict(zip(names, row, strict=True)) for row in connection.execute(f"SELECT * FROM {table} NOT INDEXED")]
+
+
+def strictly(path: Path) -> None:
+    """Raise what FTS5 says of a search index that is not what its text is."""
+    with closing(connect(path)) as connection:
+        for table in ("messages_fts", "messages_fts_trigram"):
+            if list(connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,))):
+                connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")

@@ -255,14 +255,6 @@ def test_what_is_no_database_is_left_as_it_is(
     assert backups(path) == []
 
 
-def test_a_store_whose_first_page_is_gone_is_left_as_it_is(store: Path) -> None:
-    damages.zero(store, 1)
-    before = everything(store.parent)
-    with pytest.raises(StoreDamaged):
-        mend(store)
-    assert everything(store.parent) == before
-
-
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreUnreadable):
         repair(tmp_path)
