@@ -20,6 +20,8 @@ INTERRUPT_EVERY_SECONDS = 0.02
 class Interruptible(Protocol):
     """A store, as far as its thread is concerned. `interrupt` alone is called from other threads."""
 
+    @property
+    def replaced(self) -> bool: ...
     def interrupt(self) -> None: ...
     def close(self) -> None: ...
 
@@ -46,8 +48,9 @@ class Call(Future[T]):
 class StoreThread(Generic[S]):
     """Runs functions of a store, one at a time, on a thread of its own.
 
-    The first call opens the store; when that fails, the call has the error and the next one tries again. The thread
-    is a daemon, so that a query that ignores its interrupt cannot keep the program alive.
+    The first call opens the store; when that fails, the call has the error and the next one tries again. The first one
+    after another file has taken the store's place opens that. The thread is a daemon, so that a query that ignores its
+    interrupt cannot keep the program alive.
     """
 
     def __init__(self, open_store: Callable[[], S], name: str = "store") -> None:
@@ -122,6 +125,9 @@ class StoreThread(Generic[S]):
 
     def _run(self, call: Call[object], fn: Callable[[S], object]) -> None:
         try:
+            if self._store is not None and self._store.replaced:
+                self._store.close()
+                self._store = None
             if self._store is None:
                 self._store = self._open_store()
             result = fn(self._store)

@@ -60,14 +60,21 @@ class History:
         self.notices: tuple[str, ...] = ()
         """What a person should know about this store, known once `ready` has returned."""
         self._clock = clock
+        self._stores: list[Store] = []
         self._screen = StoreThread(self._open, "screen")
         self._whole = StoreThread(self._open, "whole store")
         self._search = StoreThread(self._open, "search")
-        self._answers: Answers | None = None
+        self._answers: tuple[Store, Answers] | None = None
         self._question: Call[None] | None = None
         self._given_up = threading.Event()
         self._version: int | None = None
         self._recent = self._screen.submit(self._first_read)
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """What of a damaged store could not be read, as far as it was asked for."""
+        stores = [store for store in tuple(self._stores) if not store.replaced]
+        return tuple(dict.fromkeys(words for store in stores for words in store.losses))
 
     def now(self) -> float:
         """What the clock says."""
@@ -234,15 +241,17 @@ class History:
         self.close()
 
     def _open(self) -> Store:
-        return open_store(self.path)
+        store = open_store(self.path)
+        self._stores.append(store)
+        return store
 
     def _answers_of(self, store: Store) -> Answers:
         """What answers on the search's own thread, with all that it has learnt. Imported for the first."""
-        if self._answers is None:
+        if self._answers is None or self._answers[0] is not store:
             from hermes_sessions.services.answers import Answers
 
-            self._answers = Answers(store, self._clock)
-        return self._answers
+            self._answers = store, Answers(store, self._clock)
+        return self._answers[1]
 
     def _first_read(self, store: Store) -> Catalog:
         # The version before the catalogue: what is committed in between counts as a change.

@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 
 from hermes_sessions.services.sorting import SORTS
 
+LIST_WIDTHS = range(25, 76)
+"""How much of the screen the list may have, in percent."""
+
 KEYS = "keys"
 """The table of the file that binds keys."""
 
@@ -39,14 +42,16 @@ class Settings(NamedTuple):
     wrap: bool = True
     show_costs: bool = True
     zoom: bool = False
+    list_width: int = 52
     editor: str = ""
 
 
 class About(NamedTuple):
-    """What a setting means, and its values if only some make sense."""
+    """What a setting means, and its values if only some make sense: `choices`, or all numbers of a `range`."""
 
     meaning: str
     choices: tuple[str, ...] = ()
+    range: range | None = None
 
 
 ABOUT: Mapping[str, About] = {
@@ -70,10 +75,13 @@ ABOUT: Mapping[str, About] = {
     "wrap": About("Wrap long lines of messages, or else cut them."),
     "show_costs": About("Show the cost below the sessions, where there is room."),
     "zoom": About("Give the whole screen to one pane."),
+    "list_width": About("How much of the screen is for the sessions beside the messages, in percent.", (), LIST_WIDTHS),
     "editor": About("The editor or pager that a text is opened in; else that of $VISUAL, $EDITOR or $PAGER."),
 }
 
-REMEMBERED = ("theme", "sort", "reverse", "density", "group", "order", "tools", "reasoning", "wrap", "zoom")
+REMEMBERED = (
+    *("theme", "sort", "reverse", "density", "group", "order", "tools", "reasoning", "wrap", "zoom", "list_width"),
+)
 """What begins as the person left it, unless the file says how."""
 
 
@@ -155,13 +163,17 @@ def read_config(path: Path, *, named: bool = False) -> Config:
 
 def why_not(name: str, value: object) -> str | None:
     """What is wrong with a value of the setting `name`, or None."""
-    default, choices = Settings._field_defaults[name], ABOUT[name].choices
+    default, choices, numbers = Settings._field_defaults[name], ABOUT[name].choices, ABOUT[name].range
     if type(value) is not type(default):
-        wanted = "true or false, without quotes" if isinstance(default, bool) else "a text in quotes"
-        return f"it must be {wanted}, not {toml(value)}."
+        return f"it must be {_KINDS[type(default)]}, not {toml(value)}."
+    if numbers is not None and value not in numbers:
+        return f"it must be from {numbers[0]} to {numbers[-1]}, not {toml(value)}."
     if choices and value not in choices:
         return f"{toml(value)} is none of {', '.join(map(toml, choices))}.{did_you_mean(str(value), choices, toml)}"
     return None
+
+
+_KINDS = {bool: "true or false, without quotes", str: "a text in quotes", int: "a whole number, without quotes"}
 
 
 def did_you_mean(word: str, known: Iterable[str], show: Any = str) -> str:
@@ -182,6 +194,8 @@ def printed(config: Config, settings: Settings, bindings: Iterable[Binding]) -> 
         lines += ["", f"# {about.meaning}"]
         if about.choices:
             lines.append(f"# One of {', '.join(map(toml, about.choices))}.")
+        if about.range is not None:
+            lines.append(f"# From {about.range[0]} to {about.range[-1]}.")
         lines += [f"# Default: {toml(Settings._field_defaults[name])}", f"{name} = {toml(value)}"]
     lines += ["", f"[{KEYS}]", '# Names of keys with commas between, such as "s,f2,ctrl+t"; "" is no key.']
     for binding in bindings:

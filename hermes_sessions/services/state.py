@@ -29,7 +29,7 @@ class State:
             self._stored = self._read()
         return {**self._stored, **self._changed}
 
-    def put(self, name: str, value: str | bool) -> None:
+    def put(self, name: str, value: str | int) -> None:
         """Remember a value; it is in the file after `save`."""
         if self.values().get(name) != value:
             self._changed[name] = value

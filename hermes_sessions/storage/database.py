@@ -7,13 +7,12 @@ rows mean is for the tables' own modules.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 import apsw
@@ -25,23 +24,28 @@ from hermes_sessions.errors import (
     SessionsError,
     StoreBusy,
     StoreDamaged,
-    StoreMissing,
     StoreReplaced,
     StoreUnreadable,
     UsageError,
 )
 from hermes_sessions.storage.lock_holder import lock_holder
+from hermes_sessions.storage.store_file import Identity, check_there, identity_of
+from hermes_sessions.storage.undecodable import undecodable_rows
 from hermes_sessions.storage.values import SQLValue
+
+if TYPE_CHECKING:
+    from hermes_sessions.storage.remains import Remains
 
 Mode = Literal["reader", "owner"]
 Row = tuple[SQLValue, ...]
-Identity = tuple[int, int]
-"""Device and inode: what a file is, whatever it is called."""
 
 BUSY_TIMEOUT_MS = 5_000
 CACHE_KIB = 4_000
 VOCABULARY = "temp.trigram_vocabulary"
 """The terms of the trigram index. It must be made before `query_only` and lives in the connection's own memory."""
+
+UNREADABLE = (apsw.CorruptError, apsw.TooBigError, apsw.NoMemError)
+"""What a damaged page may raise: a row on it may claim to have any length."""
 
 IO_RETRIES = 3
 IO_RETRY_SECONDS = 0.05
@@ -54,15 +58,26 @@ class Database:
     `mode`. An owner does not make the file either: who creates it decides who may read it (`writing.place`).
     """
 
-    def __init__(self, path: str | os.PathLike[str], mode: Mode = "reader", *, busy_timeout_ms: int = BUSY_TIMEOUT_MS):
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        mode: Mode = "reader",
+        *,
+        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+        partial: bool = False,
+    ):
         self.path = Path(path)
         self.mode = mode
+        self._partial = partial
+        self.has_whole_catalogue = True
         self.notices: list[str] = []
+        self.losses: Mapping[str, str] = {}
+        """What of the file could not be read, by the names of tables, and the command that may help. For any thread."""
         self._layout_version: SQLValue = None
-        _check_there(self.path)
+        check_there(self.path)
+        self._watched = (self.path.absolute(), Path(f"{os.path.realpath(self.path)}-wal"))
+        self._identity = identity_of(self._watched[0])
         if mode == "owner":
-            self._watched = (self.path.absolute(), Path(f"{os.path.realpath(self.path)}-wal"))
-            self._identity = _identity(self._watched[0])
             self._log_identity: Identity | None = None
         with self._translated():
             self.connection = self._open(busy_timeout_ms)
@@ -73,15 +88,21 @@ class Database:
         Raises Interrupted, StoreBusy, StoreDamaged and the other errors of the tree.
         """
         with self._translated():
-            for attempt in range(IO_RETRIES + 1):
+            if self._has_remains:
+                self.remains.follow()
+            retries = IO_RETRIES if self.mode == "reader" else 0
+            while True:
                 try:
                     return self._fetch(sql, params)
                 except apsw.IOError:
                     # Hermes documents passing I/O errors while another process restarts its WAL.
-                    if self.mode != "reader" or attempt == IO_RETRIES:
+                    if not retries:
                         raise
+                    retries -= 1
                     time.sleep(IO_RETRY_SECONDS)
-        raise AssertionError("unreachable")
+                except UNREADABLE:
+                    if not self._partial or not self.remains.stand_in(sql):
+                        raise
 
     def row(self, sql: str, params: Sequence[SQLValue] = ()) -> Row | None:
         """The first row of a statement, or None."""
@@ -101,8 +122,18 @@ class Database:
     @cached_property
     def tables(self) -> Mapping[str, str]:
         """CREATE text of every table and view, by name. Layout is detected from it, never from a version number."""
-        rows = self.rows("SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view')")
-        return {str(name): str(sql or "") for name, sql in rows}
+        asked = "SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view')"
+        try:
+            texts = {str(name): str(sql or "") for name, sql in self.rows(asked)}
+        except StoreDamaged:
+            if self.has_whole_catalogue:
+                raise
+            texts = {}
+        if self.has_whole_catalogue or not self._partial:
+            return texts
+        # Only what SQLite itself could make of it, and what was put in the place of a table that is lost.
+        names = "SELECT name FROM pragma_table_list WHERE schema IN ('main', 'temp') AND name NOT GLOB 'sqlite_*'"
+        return {str(name): texts.get(str(name), "") for (name,) in self.rows(names)}
 
     def columns(self, table: str) -> frozenset[str]:
         """Names of a table's columns; empty when there is no such table."""
@@ -123,6 +154,35 @@ class Database:
         """True when the trigram index's terms can be listed."""
         return bool(self.value("SELECT 1 FROM temp.sqlite_schema WHERE name = 'trigram_vocabulary'"))
 
+    @cached_property
+    def remains(self) -> Remains:
+        """What stands in for damaged tables; made when one is met."""
+        from hermes_sessions.storage.remains import Remains
+
+        return Remains(self.connection, self.say_lost)
+
+    @property
+    def _has_remains(self) -> bool:
+        return "remains" in self.__dict__
+
+    def is_partial(self, table: str) -> bool:
+        """Whether only what could be read of a table is answered with."""
+        return self._has_remains and self.remains.has(table)
+
+    def make_up(self, table: str) -> None:
+        """Put what others tell of it in the place of a table that a damaged catalogue has lost."""
+        with self._translated():
+            self.remains.make_up(table)
+        self.forget_layout()
+
+    def say_lost(self, table: str, words: str) -> None:
+        """Have it known that a table cannot be read, or no longer so when there are no words for it."""
+        from hermes_sessions.storage.index_health import repair_command
+
+        others = {name: loss for name, loss in self.losses.items() if name != table}
+        # Another mapping each time: other threads read it.
+        self.losses = others | ({table: f"{words} Try `{repair_command(self.path)}`."} if words else {})
+
     def forget_layout(self) -> None:
         """Look at tables and columns again when next asked: to be called after they were changed."""
         self.__dict__.pop("tables", None)
@@ -142,7 +202,7 @@ class Database:
         stays open and takes writes that nobody will ever find. Only the directory is asked (two `stat`, about 5 µs): to
         open and close the file would drop this process's locks on it. SQLite itself never deletes a log that is in use.
         """
-        file, log = (_identity(path) for path in self._watched)
+        file, log = (identity_of(path) for path in self._watched)
         # In a transaction the log is there, unless the file is kept without one.
         self._log_identity = self._log_identity or log
         if file == self._identity and log == self._log_identity:
@@ -157,16 +217,20 @@ class Database:
         )
 
     @property
+    def replaced(self) -> bool:
+        """Whether the path names another file now, as after a repair: the one that is open changes no more."""
+        return identity_of(self._watched[0]) not in (None, self._identity)
+
+    @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
         with self._translated():
             return self.connection.in_transaction
 
     def data_version(self) -> int:
-        """A number that changes when another connection has committed (PRAGMA data_version)."""
+        """A number that changes when another connection has committed (PRAGMA data_version), or the file is another."""
         self.follow_layout()
-        value = self.value("PRAGMA data_version")
-        return value if isinstance(value, int) else 0
+        return hash((self._identity, self.value("PRAGMA data_version")))
 
     def interrupt(self) -> None:
         """Make the running statement, if any, raise Interrupted. May be called from any thread."""
@@ -201,13 +265,17 @@ class Database:
             connection = self._open_unchanging()
             _prepare_reader(connection, busy_timeout_ms)
         except apsw.CorruptError as error:
-            if "malformed database schema" not in str(error):
+            if not self._partial and "malformed database schema" not in str(error):
                 raise
-            # A bad catalogue entry stops every statement; under this flag SQLite skips the entry and reads on.
-            # The connection cannot write, so nothing can be changed by it.
+            # A bad entry or page of the catalogue, or an end that was cut off, stops every statement; under this flag
+            # SQLite reads on without them. The connection cannot write, so nothing can be changed by it.
             connection.pragma("writable_schema", True)
             _prepare_reader(connection, busy_timeout_ms)
-            self.notices.append(f"The catalogue of the file is damaged ({error}).")
+            self.has_whole_catalogue = False
+            from hermes_sessions.storage.index_health import repair_command
+
+            what = "The catalogue of the file" if "schema" in str(error) else "The file"
+            self.notices.append(f"{what} is damaged ({error}). Try `{repair_command(self.path)}`.")
         return connection
 
     def _open_unchanging(self) -> apsw.Connection:
@@ -232,27 +300,9 @@ class Database:
             return cursor.execute(sql, params).fetchall()
         except UnicodeDecodeError:
             cursor.close(True)
-            return self._fetch_undecodable(sql, params)
+            return undecodable_rows(self.connection, sql, params)
         finally:
             cursor.close(True)
-
-    def _fetch_undecodable(self, sql: str, params: Sequence[SQLValue]) -> list[Row]:
-        """Fetch text as blobs and decode it here: apsw gives up at the first text that is not UTF-8."""
-        cursor = self.connection.execute(sql, params)
-        width = len(cursor.description)
-        cursor.close(True)
-        names = [f"c{number}" for number in range(width)]
-        blobs = ", ".join(
-            f"CASE typeof({n}) WHEN 'text' THEN CAST({n} AS BLOB) ELSE {n} END, typeof({n})" for n in names
-        )
-        rows = self.connection.execute(f"WITH answer({', '.join(names)}) AS ({sql}) SELECT {blobs} FROM answer", params)
-        return [
-            tuple(
-                value.decode("utf-8", "replace") if kind == "text" and isinstance(value, bytes) else value
-                for value, kind in zip(row[::2], row[1::2], strict=True)
-            )
-            for row in rows
-        ]
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -315,51 +365,6 @@ DAMAGE_HINT = (
 INDEX_HINT = "Sessions and messages are not affected. Look at the file with `hermes-sessions doctor`."
 
 
-def check_name(path: Path) -> None:
-    """Raise UsageError for a path that SQLite cannot be told."""
-    name = str(path)
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise UsageError(
-            f"{name!r} is no name in UTF-8.", "SQLite opens no other: give the file another name."
-        ) from None
-    if "\0" in name:
-        raise UsageError(f"{name!r} is no path.", "Check what it was made from.")
-
-
-def _check_there(path: Path) -> None:
-    """Say plainly what SQLite would call "unable to open database file". `stat` takes no lock and drops none."""
-    check_name(path)
-    try:
-        status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        raise StoreMissing(
-            f"There is no session store at {path}.", "Name one with --db or --home, or look at a sample with --demo."
-        ) from None
-    except OSError as error:
-        raise StoreUnreadable(f"{path} cannot be opened: {error.strerror}.", "Check the permissions.") from None
-    if stat.S_ISDIR(status.st_mode):
-        raise StoreUnreadable(f"{path} is a directory, not a session store.", "Name the file state.db in it.")
-    wal = Path(f"{path}-wal")
-    # SQLite deletes the write-ahead log of an empty file, also when it may only read.
-    if status.st_size == 0 and wal.exists() and wal.stat().st_size:
-        raise StoreDamaged(
-            f"{path} is empty, but {wal.name} beside it is not: opening the file would delete what is in there.",
-            "Nothing was changed. Keep a copy of both files, then put a backup of the first in its place.",
-        )
-    if not os.access(path, os.R_OK):
-        raise StoreUnreadable(f"{path} may not be read by this user.", "Check who owns the file.")
-
-
-def _identity(path: Path) -> Identity | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
 def _is_cut_off(error: apsw.Error) -> bool:
     """Whether a rollback journal holds what a writer that died has overwritten: without it the file is torn."""
     # The types of apsw do not know the attribute.
@@ -384,5 +389,5 @@ def _prepare_reader(connection: apsw.Connection, busy_timeout_ms: int) -> None:
     with suppress(apsw.SQLError):  # the table or FTS5 itself is missing: searching does without
         connection.execute(f"CREATE VIRTUAL TABLE {VOCABULARY} USING fts5vocab(main, messages_fts_trigram, row)")
     connection.pragma("query_only", True)
-    # Parses the whole catalogue, so that every fault of opening shows here and not in the first question.
-    connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    # Has the whole catalogue parsed, so that every fault of opening shows here and not in the first question.
+    connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()

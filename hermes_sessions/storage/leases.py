@@ -33,7 +33,6 @@ from typing import Any, Self
 
 from hermes_sessions.errors import LeaseLost, LimitReached, SessionLive, UsageError
 from hermes_sessions.model import Lease
-from hermes_sessions.storage.database import check_name
 from hermes_sessions.storage.lease_file import BUDGET_SECONDS, LeaseFile
 from hermes_sessions.storage.lease_registry import (
     PROGRAM,
@@ -44,6 +43,7 @@ from hermes_sessions.storage.lease_registry import (
     registry,
 )
 from hermes_sessions.storage.processes import Processes, Running
+from hermes_sessions.storage.store_file import check_name
 
 MOST_NAMED = 5
 """How many holders a refusal names."""

@@ -19,20 +19,26 @@ BATCH = 500
 
 FINGERPRINT_CHARACTERS = 200
 
+UNREADABLE = "unreadable"
+"""The role of what stands for messages that cannot be read."""
+
 
 class MessageTable:
     """Reads `messages`. Composed by `Store` over the one `Database`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._gaps: dict[int, tuple[MessageStub, int]] = {}
+        """What stands for messages that could not be read, and for how many."""
 
     def outline(self, conversation: Conversation, *, rewound: bool = False) -> tuple[MessageStub, ...]:
         """The transcript's messages in order, each once, without their texts.
 
         Compaction copies the newest messages behind its summary, into the next session of a chain or the same
-        one; the copies are left out. Rewound rows are in it only when asked for.
+        one; the copies are left out. Rewound rows are in it only when asked for. Where messages cannot be read, because
+        pages of the file are damaged, one of the role `UNREADABLE` stands for all of them.
         """
-        return tuple(entry.stub for entry in self._transcript(conversation, rewound, {}))
+        return self._with_gaps(conversation, [entry.stub for entry in self._transcript(conversation, rewound, {})])
 
     def undone(self, conversation: Conversation) -> int:
         """How many rewound messages `outline` leaves out unless they are asked for."""
@@ -62,7 +68,31 @@ class MessageTable:
                 (json.dumps(wanted[start : start + BATCH]),),
             )
             found.update((message.id, message) for message in map(_message, rows))
+        found.update((id, _gap(*self._gaps[id])) for id in wanted if id in self._gaps and id not in found)
         return found
+
+    def _with_gaps(self, conversation: Conversation, stubs: list[MessageStub]) -> tuple[MessageStub, ...]:
+        if not self._database.is_partial("messages"):
+            return tuple(stubs)
+        lost = self._database.rows(
+            "SELECT id, session_id, timestamp FROM temp.lost_messages"
+            " WHERE session_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(conversation.segments),),
+        )
+        place = {id: number for number, id in enumerate(conversation.segments)}
+        gaps = [MessageStub(as_int(id), as_text(session) or "", UNREADABLE, 0, as_time(t)) for id, session, t in lost]
+        transcript: list[MessageStub] = []
+        for stub in sorted([*stubs, *gaps], key=lambda stub: (place[stub.session_id], stub.id)):
+            if stub.role != UNREADABLE:
+                transcript.append(stub)
+                continue
+            before = transcript[-1] if transcript else stub
+            if before is not stub and (before.role, before.session_id) == (UNREADABLE, stub.session_id):
+                self._gaps[before.id] = (before, self._gaps[before.id][1] + 1)
+            else:
+                self._gaps[stub.id] = (stub, 1)
+                transcript.append(stub)
+        return tuple(transcript)
 
     def _transcript(self, conversation: Conversation, rewound: bool, copies: dict[int, MessageStub]) -> list[_Entry]:
         """Every message once. The copies that are left out are put into `copies`."""
@@ -181,6 +211,25 @@ def _carried_over(earlier: Sequence[_Entry], batch: Sequence[_Entry]) -> tuple[i
         if run == [entry.fingerprint for entry in earlier[len(earlier) - length :]]:
             carried = length
     return head, tail, carried
+
+
+def _gap(stub: MessageStub, count: int) -> Message:
+    many = "1 message" if count == 1 else f"{count:,} messages"
+    return Message(
+        id=stub.id,
+        session_id=stub.session_id,
+        role=stub.role,
+        text=f"… {many} could not be read here: damaged pages.",
+        tool_calls=(),
+        tool_name=None,
+        tool_call_id=None,
+        reasoning=None,
+        finish_reason=None,
+        timestamp=stub.timestamp,
+        rewound=False,
+        compacted=False,
+        summary=False,
+    )
 
 
 def _message(row: Row) -> Message:

@@ -146,9 +146,13 @@ class SessionTable:
         return f"""
             s.id, s.source, {column("title")}, {column("model")}, {column("cwd")}, {column("parent_session_id")},
             {markers}, s.started_at, {column("ended_at")}, {column("end_reason")},
-            {column("archived", "0")}, {column("hidden", "0")}, {last},
-            EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id), {odd}
+            {column("archived", "0")}, {column("hidden", "0")}, {last}, {" OR ".join(self._any_message())}, {odd}
             """
+
+    def _any_message(self) -> list[str]:
+        """SQL conditions of sessions that hold messages; such as cannot be read are messages, too."""
+        tables = ["messages", *(["temp.lost_messages"] if self._database.is_partial("messages") else [])]
+        return [f"EXISTS (SELECT 1 FROM {table} m WHERE m.session_id = s.id)" for table in tables]
 
     def _last_message(self) -> str:
         """SQL for the time of a session's newest message: one index seek; absurd times only if there is no other."""

@@ -60,8 +60,18 @@ class Store:
         """What a person should know about how the file could be opened."""
         return tuple(self._database.notices)
 
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """What of a damaged file could not be read, as far as it was asked for. Any thread may ask."""
+        return tuple(self._database.losses.values())
+
+    @property
+    def replaced(self) -> bool:
+        """Whether the path names another file now: what is open is no longer the history."""
+        return self._database.replaced
+
     def data_version(self) -> int:
-        """A number that changes when another program has written to the store."""
+        """A number that changes when another program has written to the store, and for another file at its path."""
         return self._database.data_version()
 
     def interrupt(self) -> None:
@@ -73,12 +83,14 @@ class Store:
 
 
 def open_store(path: str | os.PathLike[str]) -> Store:
-    """Open any version's store for reading: nothing in it is changed.
+    """Open any version's store for reading: nothing in it is changed. Of a damaged one, all that can be read is there.
 
     Raises StoreMissing, StoreUnreadable, StoreDamaged (also for a database that is no session store), StoreBusy.
     """
-    database = Database(path)
+    database = Database(path, partial=True)
     missing = {"sessions", "messages"} - database.tables.keys()
+    if len(missing) == 1 and not database.has_whole_catalogue:
+        database.make_up(missing.pop())
     # A file without any table is a store that nothing was written to yet.
     if missing and database.tables:
         database.close()

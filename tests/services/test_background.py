@@ -161,6 +161,8 @@ def test_closing_closes_the_store_in_its_own_thread() -> None:
     where: list[int] = []
 
     class Door:
+        replaced = False
+
         def interrupt(self) -> None: ...
 
         def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,33 @@ async def test_a_change_is_noticed_once(history: History, hermes_file: HermesFil
     hermes_file.message("s0", "user", "more")
     assert await history.changed()
     assert not await history.changed()
+
+
+async def test_a_file_that_takes_the_place_of_the_store_is_read_from_then_on(
+    history: History, hermes_file: HermesFile, tmp_path: Path
+) -> None:
+    """As after a repair: every thread lets go of the old file, which nobody writes to any more."""
+    catalog = await history.catalog()
+    await history.changed()
+    asked = Answers()
+    history.search("zebra", catalog, asked)
+    await asked.all()
+    hermes_file.close()
+    other = tmp_path / "repaired.db"
+    with HermesFile(other) as file:
+        file.talk(file.session("new", title="Repaired"), "giraffe", "answer")
+    for side in ("-wal", "-shm"):
+        hermes_file.path.with_name(f"{hermes_file.path.name}{side}").unlink()
+    other.replace(hermes_file.path)
+    assert await history.changed()
+    assert not await history.changed()
+    catalog = await history.catalog()
+    assert [item.id for item in catalog.conversations] == ["new"]
+    answers = Answers()
+    history.search("giraffe", catalog, answers)
+    (*_, last) = await answers.all()
+    assert isinstance(last, SearchResult)
+    assert [found.conversation.id for found in last.conversations] == ["new"]
 
 
 async def test_what_is_written_while_the_first_part_is_read_counts_as_a_change(

@@ -77,6 +77,8 @@ def test_what_makes_sense_counts_though_the_rest_does_not(file: Path) -> None:
         ("sort = ['cost']", ", line 1: sort: it must be a text in quotes, not a list."),
         ("wrap = 2026-01-01", ", line 1: wrap: it must be true or false, without quotes, not a time."),
         ("zoom = 1", ", line 1: zoom: it must be true or false, without quotes, not 1."),
+        ("list_width = true", ", line 1: list_width: it must be a whole number, without quotes, not true."),
+        ("list_width = 90", ", line 1: list_width: it must be from 25 to 75, not 90."),
         (
             'tools = "ful"',
             ', line 1: tools: "ful" is none of "off", "short", "full". Did you mean "full"?',

@@ -19,6 +19,7 @@ from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.index_health import stale_tables
 from hermes_sessions.storage.lock_holder import lock_holder
 from hermes_sessions.storage.writing import place
+from hermes_sessions.storage.writing.first_aid import condemn_silent, open_mended
 from hermes_sessions.storage.writing.index import SearchIndex
 from hermes_sessions.storage.writing.journal import ask_for_wal
 from hermes_sessions.storage.writing.lineage import LineageWriter
@@ -57,6 +58,9 @@ def own_store(
     time of day. A lock of another process is waited for as long as `budget` (seconds) and `attempts` allow, here and by
     every later call.
 
+    A malformed catalogue and an index that does not answer are mended, once for each process and path (`first_aid`);
+    the store as it was is kept beside it then, and `notices` say so.
+
     Raises StoreDamaged for what is no session store (it stays untouched), StoreUnreadable and ReadOnlyStore when the
     place does not serve or the disk is full, StoreBusy.
     """
@@ -84,7 +88,7 @@ def create_store(
     except BaseException:
         # Somebody else may have found the file meanwhile, and written to it.
         with suppress(OSError, SessionsError):
-            with closing(Database(path, "owner", busy_timeout_ms=BUSY_TIMEOUT_MS)) as database:
+            with closing(_database(path)) as database:
                 unused = not database.tables
             if unused:
                 path.unlink()
@@ -155,7 +159,7 @@ def _open(
     attempts: int | None,
 ) -> OwnerStore:
     with ExitStack() as undo:
-        database = _patiently(path, budget, lambda: Database(path, "owner", busy_timeout_ms=BUSY_TIMEOUT_MS))
+        database = open_mended(path, budget, lambda: _patiently(path, budget, lambda: _database(path)))
         undo.callback(database.close)
         found = _patiently(path, budget, lambda: standing(database))
         if loose := place.tighten(path):
@@ -166,10 +170,16 @@ def _open(
         if found in ("empty", "older"):
             migrate(database, writer, progress)
         store = OwnerStore(database, clock=clock, writer=writer, durable=durable)
+        if found == "current":
+            condemn_silent(path, database, writer)
         if found != "newer" or stale_tables(database):
             _complete_index(store, database, progress)
         undo.pop_all()
     return store
+
+
+def _database(path: Path) -> Database:
+    return Database(path, "owner", busy_timeout_ms=BUSY_TIMEOUT_MS)
 
 
 def _complete_index(store: OwnerStore, database: Database, progress: Progress | None) -> None:

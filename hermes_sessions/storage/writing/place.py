@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from hermes_sessions.errors import FileExists, ReadOnlyStore, StoreUnreadable
-from hermes_sessions.storage.database import check_name
+from hermes_sessions.storage.store_file import check_name
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600

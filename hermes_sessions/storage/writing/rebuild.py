@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from hermes_sessions.errors import StoreDamaged
 from hermes_sessions.storage.database import Database
@@ -222,10 +222,10 @@ class _ClaimLost(Exception):
     """Another process completes the index now, or has let go of it."""
 
 
-def condemn(database: Database) -> None:
-    """Mark the whole index as damaged, so that it is made anew. Whoever is completing it stops."""
+def condemn(database: Database, tables: Iterable[str] = schema.FTS_TABLES) -> None:
+    """Mark these tables of the index as damaged, so that they are made anew. Whoever is completing them stops."""
     mark = Mark.read(database)
-    mark.tables |= {table: Stale("made anew") for table in schema.FTS_TABLES if keeps_text(database, table)}
+    mark.tables |= {table: Stale("made anew") for table in tables if keeps_text(database, table)}
     mark.claim = None
     mark.write(database)
 
