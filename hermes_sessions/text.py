@@ -13,6 +13,8 @@ What words to show for a number, a time or an amount is `services.wording`'s bus
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, get_character_cell_size
@@ -43,10 +45,23 @@ _ESCAPE_SEQUENCE = re.compile(
 
 # Characters that fill one cell each and never join a neighbour. Not all of them: those that are common in prose,
 # code and frames, so that such lines are wrapped by arithmetic.
-_ONE_CELL_LINE = re.compile(
-    r"[ -~\xa0-\xac\xae-\u02ff\u0370-\u0377\u0384-\u038a\u038e-\u03a1\u03a3-\u0482\u048a-\u052f"
-    r"\u2010-\u2027\u2030-\u205e\u2190-\u2199\u2500-\u25fc\u2800-\u28ff]*"
+_ONE_CELL = (
+    r" -~\xa0-\xac\xae-\u02ff\u0370-\u0377\u0384-\u038a\u038e-\u03a1\u03a3-\u0482\u048a-\u052f"
+    r"\u2010-\u2027\u2030-\u205e\u2190-\u2199\u2500-\u25fc\u2800-\u28ff"
 )
+_ONE_CELL_LINE = re.compile(f"[{_ONE_CELL}]*")
+
+# The same, and characters that fill two cells each. What is wide can be told from the high half of their code.
+_SIMPLE = (
+    rf"{_ONE_CELL}\u3000-\u3029\u3030-\u303e\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    r"\uac00-\ud7a3\uf900-\ufa6d\uff01-\uff60"
+)
+_SIMPLE_LINE = re.compile(f"[{_SIMPLE}]*")
+_NOT_SIMPLE = re.compile(f"[^{_SIMPLE}\n]")
+_WIDE_HALVES = (range(0x30, 0xD8), range(0xF9, 0x100))
+_CELLS_BY_HALF = bytes(2 if any(half in halves for halves in _WIDE_HALVES) else 1 for half in range(256))
+
+_SAFE_ASCII = bytes([ord("\n"), *range(ord(" "), 0x7F)])
 
 _UNSTEADY = re.compile("[\ufe0f\u20e3\U0001f3fb-\U0001f3ff]")
 
@@ -57,7 +72,7 @@ def clean(text: str) -> str:
     Escape sequences go as a whole, tabs become blanks up to the next stop of four cells, CR and CRLF become LF, an
     ESC that begins no complete sequence becomes U+241B, and any other control, bidi control or surrogate U+FFFD.
     """
-    if _UNSAFE.search(text) is None:
+    if not (text.encode("ascii").translate(None, _SAFE_ASCII) if text.isascii() else _UNSAFE.search(text)):
         return text
     text = _ESCAPE_SEQUENCE.sub("", text)
     if "\r" in text:
@@ -112,6 +127,11 @@ def pad(text: str, width: int, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
+def is_simple(text: str) -> bool:
+    """Say whether every character of clean `text` is a cluster of its own, so that it is wrapped by arithmetic."""
+    return text.isascii() or _NOT_SIMPLE.search(text) is None
+
+
 def wrap(text: str, width: int) -> list[tuple[int, int]]:
     """Return the offsets `(start, end)` into clean `text` of the lines it fills when drawn `width` cells wide.
 
@@ -123,12 +143,15 @@ def wrap(text: str, width: int) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     offset = 0
     for line in text.split("\n"):
-        if not (line.isascii() or _ONE_CELL_LINE.fullmatch(line)):
-            _wrap_clusters(line, width, offset, spans)
-        elif len(line) <= width:
-            spans.append((offset, offset + len(line)))
+        if line.isascii() or _ONE_CELL_LINE.fullmatch(line):
+            if len(line) <= width:
+                spans.append((offset, offset + len(line)))
+            else:
+                _wrap_one_cell(line, width, offset, spans)
+        elif width > 1 and _SIMPLE_LINE.fullmatch(line):
+            _wrap_simple(line, width, offset, spans)
         else:
-            _wrap_one_cell(line, width, offset, spans)
+            _wrap_clusters(line, width, offset, spans)
         offset += len(line) + 1
     return spans
 
@@ -141,6 +164,29 @@ def _wrap_one_cell(line: str, width: int, offset: int, spans: list[tuple[int, in
             stop = resume = start + width
         else:
             resume = stop + 1
+        spans.append((offset + start, offset + stop))
+        start = resume
+    if start < length:
+        spans.append((offset + start, offset + length))
+
+
+def _wrap_simple(line: str, width: int, offset: int, spans: list[tuple[int, int]]) -> None:
+    """`_wrap_clusters` for lines of characters that each are a cluster, by arithmetic."""
+    cells = line.encode("utf-16-le")[1::2].translate(_CELLS_BY_HALF)
+    edges = list(accumulate(cells, initial=0))
+    start, length = 0, len(line)
+    while edges[length] - edges[start] > width:
+        # The first cluster that does not fit, and from there back the last blank or wide character.
+        reach = bisect_right(edges, edges[start] + width, start) - 1
+        blank, wide = line.rfind(" ", start, reach + 1), cells.rfind(2, start, reach) + 1
+        if wide > max(blank, start):
+            stop = resume = wide
+            if line.startswith(" ", wide) and wide == reach:
+                resume += 1
+        elif blank >= 0 and line[start:blank].strip(" "):
+            stop, resume = blank, blank + 1
+        else:
+            stop = resume = reach
         spans.append((offset + start, offset + stop))
         start = resume
     if start < length:

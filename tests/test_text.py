@@ -242,7 +242,7 @@ def line_offsets(text: str) -> list[int]:
     return [0, *(index + 1 for index, char in enumerate(text) if char == "\n")]
 
 
-@given(st.text(st.sampled_from("xxxyé— \n"), min_size=10), st.integers(1, 6))
+@given(st.text(st.sampled_from("xxxyé—日、 \n"), min_size=10), st.integers(1, 6))
 def test_lines_of_plain_and_of_combined_characters_break_at_the_same_places(text: str, width: int) -> None:
     marked = text.replace("x", "x\u0301")
     lines = [text[start:end] for start, end in wrap(text, width)]

@@ -201,6 +201,12 @@ class BrowserApp(App[BrowseResult]):
             browser = next(screen for screen in self.screen_stack if isinstance(screen, BrowserScreen))
             self.push_screen(HelpScreen(entries(self._setting.keys, browser.pane, browser.notices)))
 
+    def action_command_palette(self) -> None:
+        from hermes_sessions.tui.palette import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
     def action_change_theme(self) -> None:
         """Choose a theme from a list that shows each."""
         from hermes_sessions.tui.theme_screen import ThemeScreen
@@ -290,9 +296,14 @@ class BrowserApp(App[BrowseResult]):
 
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
-        # What was on its way when the person left finds half of the screen gone.
-        if not (self._leaving and isinstance(cause, NoMatches)):
+        # While the screen is taken down, what was on its way finds half of it gone.
+        taken_down = (self._is_mounted or self._leaving) and not self.is_running
+        if not (taken_down and isinstance(cause, NoMatches)):
             super()._handle_exception(error)
+
+    def panic(self, *_renderables: RenderableType) -> None:
+        # Textual would show the traceback of what ended the thread that reads the keys, and leave as if all was well.
+        self._handle_exception(RuntimeError("The terminal cannot be read any more."))
 
     def _fatal_error(self) -> None:
         # Textual's own version prints the traceback with local variables: the texts of messages.

@@ -1,14 +1,17 @@
 """Whether the terminal's background is light: asked with OSC 11 once the first screen stands, so that nothing waits.
 
 The answer comes among the keys, some time later or never, and Textual's parser would take it for typed keys. So ours
-takes it out of what is read, and gives a message in its place. What a person types is left as it is.
+takes it out of what is read, and gives a message in its place. What a person types is left as it is; a byte that is no
+UTF-8, such as old terminals send for Alt and a letter, would end the program, and becomes a sign that stands for it.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from codecs import IncrementalDecoder, getincrementaldecoder
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import _xterm_parser
@@ -73,6 +76,11 @@ def expect_answer() -> None:
     from textual.drivers import linux_driver
 
     setattr(linux_driver, "XTermParser", AnswerParser)  # noqa: B010 - Textual has no door for this
+    setattr(linux_driver, "getincrementaldecoder", _forgiving)  # noqa: B010 - nor for this
+
+
+def _forgiving(encoding: str) -> Callable[[], IncrementalDecoder]:
+    return partial(getincrementaldecoder(encoding), "replace")
 
 
 def ask(app: App[Any]) -> None:

@@ -21,15 +21,19 @@ class Banner(Static):
 
     ALLOW_SELECT = False
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, key: str = "", *, id: str | None = None) -> None:
+        """`key` is the one that reads them all, if there is one."""
         super().__init__(id=id)
+        self._key = key
         self.notices: tuple[str, ...] = ()
 
     def show(self, notices: Sequence[str]) -> None:
         """Say these, or nothing."""
+        known = self.notices
         self.notices = tuple(dict.fromkeys(notices))
         self.display = bool(self.notices)
-        self._draw()
+        if self.notices != known:
+            self._draw()
 
     def on_resize(self) -> None:
         self._draw()
@@ -39,14 +43,14 @@ class Banner(Static):
 
     def _draw(self) -> None:
         if self.notices:
-            self.update(Content(banner_words(self.notices, self.content_size.width)), layout=False)
+            self.update(Content(banner_words(self.notices, self.content_size.width, self._key)), layout=False)
 
 
-def banner_words(notices: Sequence[str], room: int) -> str:
+def banner_words(notices: Sequence[str], room: int, key: str) -> str:
     """The line in `room` cells: the first notice, the number of the others, and the key for all if any are left out."""
     first = SIGN + one_line(notices[0])
     more = f"  +{wording.count(len(notices) - 1)} more" if len(notices) > 1 else ""
     if not more and cell_width(first) <= room:
         return first
-    end = f"{more} (i)"
+    end = f"{more} ({key})" if key else more
     return fit(first, max(1, room - cell_width(end))).rstrip() + end

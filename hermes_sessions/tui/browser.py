@@ -27,7 +27,7 @@ from hermes_sessions.tui.banner import Banner
 from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.habits import begin, left
 from hermes_sessions.tui.key_line import KeyLine
-from hermes_sessions.tui.keys import Pane, bindings
+from hermes_sessions.tui.keys import Pane, bindings, first_labels
 from hermes_sessions.tui.list_frame import count_words, frame_title, nothing_words
 from hermes_sessions.tui.live_search import LiveSearch
 from hermes_sessions.tui.message_pane import MessagePane
@@ -80,18 +80,22 @@ class BrowserScreen(Screen[None]):
         super().__init__(classes=f"{wide} {tall}")
         self.keys = setting.keys
         """The table of keys, as the person has bound them."""
+        self._labels = first_labels(setting.keys)
         self._columns = size.width
         self._history = history
         self._setting = setting
-        self._store = StoreFollower(history, self._take, self._fail, setting.stopwatch, setting.poll_seconds)
+        self._store = StoreFollower(
+            history, self._take, self._fail, self._say_notices, setting.stopwatch, setting.poll_seconds
+        )
         self._search = LiveSearch(history, self._found, self._say, setting.stopwatch)
+        self._told: tuple[str, ...] | None = None
         self._open_when_found: str | None = None
         """The text whose answer is to be opened as soon as it comes: Enter was faster."""
 
     def compose(self) -> ComposeResult:
         setting = self._setting
         yield SearchBar(setting.query, setting.past_searches, self._history, id="search")
-        yield Banner(id="banner")
+        yield Banner(self._labels.get("notices", ""), id="banner")
         yield Welcome(setting, id="welcome")
         yield Panes(self._history, setting, self._columns, id="body")
         yield KeyLine(setting.keys, id="keys")
@@ -99,13 +103,19 @@ class BrowserScreen(Screen[None]):
 
     async def on_mount(self) -> None:
         begin(self.panes, self._search, self._setting.settings)
-        self.banner.show((*self._setting.problems, *self._history.notices))
+        self._say_notices()
         await self._store.start()
         self._search.ask(self.search_bar.text, self._store.catalog)
         self._show()
         for name in ("front", "zoomed", "large_costs"):  # the list comes back, or gets another width
             self.watch(self.panes, name, self._frame_soon, init=False)
         self.call_after_refresh(self._follow_store)  # reading all of a big store would hold up the first screen
+
+    def _say_notices(self) -> None:
+        notices = (*self._setting.problems, *self._history.notices, *self._history.losses)
+        if notices != self._told:  # as it nearly never is, also when the screen is being taken down
+            self._told = notices
+            self.banner.show(notices)
 
     def on_resize(self, event: events.Resize) -> None:
         self.panes.columns = event.size.width
@@ -129,7 +139,7 @@ class BrowserScreen(Screen[None]):
         return tuple(filter(None, dict.fromkeys((*self.banner.notices, self._search.notice))))
 
     @property
-    def habits(self) -> Mapping[str, str | bool]:
+    def habits(self) -> Mapping[str, str | int]:
         """The settings that would bring about what is on the screen."""
         return left(self.panes, self._search)
 
@@ -169,6 +179,8 @@ class BrowserScreen(Screen[None]):
                 return self.messages.undone > 0
             case "zoom":
                 return self.panes.wide and not self.panes.large_costs
+            case "width":
+                return self.panes.side_by_side
             case _:
                 return True
 
@@ -229,6 +241,9 @@ class BrowserScreen(Screen[None]):
     def action_zoom(self) -> None:
         self.panes.turn_zoom()
 
+    def action_width(self, step: int) -> None:
+        self.panes.list_width += step
+
     def action_cost(self) -> None:
         self.panes.turn_costs()
 
@@ -252,7 +267,7 @@ class BrowserScreen(Screen[None]):
     def action_notices(self) -> None:
         from hermes_sessions.tui.dialogs import NoticeScreen
 
-        self.app.push_screen(NoticeScreen("This store", "\n\n".join(self.notices)))
+        self.app.push_screen(NoticeScreen("Notices", "\n\n".join(self.notices)))
 
     def action_follow(self) -> None:
         self.messages.follow = not self.messages.follow
@@ -338,7 +353,7 @@ class BrowserScreen(Screen[None]):
     def _show(self, restart: bool = False) -> None:
         result = self._search.result
         self.messages.searched = result.words if result is not None else ()
-        self.sessions.placeholder = nothing_words(self._store.catalog, result, self.search_bar.unknown())
+        self.sessions.placeholder = nothing_words(self._store.catalog, result, self.search_bar.unknown(), self._labels)
         self.sessions.show(self._store.catalog, result, restart=restart)
         self._say()
 
@@ -362,8 +377,8 @@ class BrowserScreen(Screen[None]):
         if room > 0:
             more = result is not None and not result.complete
             listing, listed = sessions.listing, sessions.listed
-            marked = len(sessions.marked)
-            counts = count_words(listing, listed, whole=self._store.catalog.whole, more=more, room=room, marked=marked)
+            whole, marked = self._store.catalog.whole, len(sessions.marked)
+            counts = count_words(listed, whole=whole, more=more, room=room, marked=marked, keys=self._labels)
             notice = "" if self._search.waiting else self._search.notice
             sessions.border_title = Content(frame_title(listing, listed, self._history.path, room, notice))
             sessions.border_subtitle = Content(counts)

@@ -6,6 +6,7 @@ own, since some of its languages take longer to be set up than a screen may wait
 
 from __future__ import annotations
 
+import re
 import time
 from array import array
 from bisect import bisect_right
@@ -47,6 +48,56 @@ _OTHER_NAMES = {
     "svelte": "html",
     "jsonnet": "json",
 }
+_BY_ENDING = {
+    "": "",
+    "h": "c",
+    "cc": "cpp",
+    "cxx": "cpp",
+    "hh": "cpp",
+    "hpp": "cpp",
+    "hxx": "cpp",
+    "pyi": "python",
+    "pyw": "python",
+    "tsx": "ts",
+    "mts": "ts",
+    "cts": "ts",
+    "jsx": "js",
+    "htm": "html",
+    "vue": "html",
+    "svg": "xml",
+    "plist": "xml",
+    "xsd": "xml",
+    "cfg": "ini",
+    "conf": "ini",
+    "gradle": "groovy",
+    "pm": "perl",
+    "psm1": "ps1",
+    "zsh": "bash",
+    "mk": "make",
+    "ipynb": "json",
+    "tfvars": "terraform",
+    "markdown": "md",
+}
+_BY_NAME = {
+    "makefile": "make",
+    "gnumakefile": "make",
+    "dockerfile": "docker",
+    "containerfile": "docker",
+    "cmakelists.txt": "cmake",
+    "gemfile": "ruby",
+    "rakefile": "ruby",
+    "vagrantfile": "ruby",
+    "jenkinsfile": "groovy",
+    "cargo.lock": "toml",
+    "poetry.lock": "toml",
+    "uv.lock": "toml",
+    "pipfile": "toml",
+    ".bashrc": "bash",
+    ".profile": "bash",
+    ".zshrc": "bash",
+}
+_NUMBER = re.compile(r"^ *\d{1,7}[|│→]", re.MULTILINE)
+
 _PLAIN = frozenset({"text", "txt", "plain", "plaintext", "output", "log", "none"})
 _LOOKS = {
     "Keyword": "keyword",
@@ -106,16 +157,45 @@ def is_colourable(code: str, language: str) -> bool:
     return max(map(len, code.split("\n"))) <= LONGEST_LINE
 
 
+def language_of(path: str) -> str:
+    """Return the language of a file as its name tells it; empty if it does not."""
+    name = re.split(r"[\\/]", path.strip().lower())[-1]
+    ending = name.rpartition(".")[2] if "." in name[1:] else ""
+    return _BY_NAME.get(name) or _BY_ENDING.get(ending, ending)
+
+
 def colours(code: str, language: str) -> Colours | None:
-    """Return the looks of some code, None if the language is not known. Takes a second for what is allowed at most."""
+    """Return the looks of some code, None if the language is not known. Takes a second for what is allowed at most.
+
+    In front of each line there may be its number.
+    """
     lexer = _lexer(_OTHER_NAMES.get(language, language))
     if lexer is None:
         return None
+    numbers = [match.end() - match.start() for match in _NUMBER.finditer(code)]
+    if len(numbers) != code.count("\n") + 1:
+        return _colours(code, lexer)
+    return _behind_numbers(_colours(_NUMBER.sub("", code), lexer), code, numbers)
+
+
+def _colours(code: str, lexer: Lexer) -> Colours:
     found = Colours()
     for number, (start, token, _) in enumerate(lexer.get_tokens_unprocessed(code)):
         found.add(start, _look(token))
         if number % _BREATH == 0:
             time.sleep(0)  # lets the screen's thread go on, which would else wait for 5 ms each time
+    return found
+
+
+def _behind_numbers(bare: Colours, code: str, numbers: list[int]) -> Colours:
+    """The looks of lines without their numbers, as those of the lines with them."""
+    found = Colours()
+    place = at = 0
+    for line, number in zip(code.split("\n"), numbers, strict=True):
+        found.add(place, "muted")
+        for start, _, look in bare.pieces(at, at + len(line) - number):
+            found.add(place + number + start - at, look)
+        place, at = place + len(line) + 1, at + len(line) - number + 1
     return found
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from hermes_sessions.model import Conversation, Message
 from hermes_sessions.services import wording
 from hermes_sessions.text import one_line, pad
+from hermes_sessions.tui.dialog import Dialog
 from hermes_sessions.tui.key_line import KeyLine
 from hermes_sessions.tui.markdown import body_of, code_blocks
 from hermes_sessions.tui.message_blocks import compose_steps
 from hermes_sessions.tui.reading import Slices
+from hermes_sessions.tui.steps import Steps
 
 GLIMPSE = 200
 MOST_CODE_BLOCKS = 9
@@ -30,20 +32,22 @@ class Copyable(NamedTuple):
     key: str
     name: str
     text: str | None
-    """None for the whole conversation, whose text is put together once it is wanted."""
+    """None for the whole conversation, whose messages are read once they are wanted, and for `lines`."""
     glimpse: str = ""
+    lines: Callable[[], Iterable[str | None]] | None = None
+    """The lines of the text, one for each of many conversations, made once they are wanted."""
 
 
 async def copyables(
-    conversations: Sequence[Conversation], message: Message | None, resume: Sequence[str]
+    conversations: Sequence[Conversation], message: Message | None, command: Callable[[Conversation], str]
 ) -> list[Copyable]:
-    """Return what can be copied of a message and of conversations; `resume` has the commands to go on with these."""
+    """Return what can be copied of a message and of conversations; `command` gives the one to go on with each."""
     found: list[Copyable] = []
     if message is not None:
         blocks = await Slices().run(compose_steps(message, whole=True))
         if text := body_of(blocks, "text", "summary"):
             found.append(Copyable("m", "message", text))
-            codes = code_blocks(text)[:MOST_CODE_BLOCKS]
+            codes = (await asyncio.to_thread(code_blocks, text))[:MOST_CODE_BLOCKS]
             found += [Copyable(str(number), f"code {number}", code) for number, code in enumerate(codes, 1)]
         if text := body_of(blocks, "call"):
             found.append(Copyable("a", "tool call", text))
@@ -52,22 +56,32 @@ async def copyables(
     count = len(conversations)
     whole = "the conversation as Markdown" if count == 1 else f"{wording.count(count)} conversations as Markdown"
     found.append(Copyable("c", "whole", None, whole))
-    facts: tuple[tuple[str, str, Iterable[str | None]], ...] = (
-        ("i", "id", (item.id for item in conversations)),
-        ("t", "title", (item.title for item in conversations)),
-        ("r", "resume", resume),
-        ("p", "path", dict.fromkeys(item.tip.cwd for item in conversations)),
+    facts: tuple[tuple[str, str, Callable[[], Iterable[str | None]]], ...] = (
+        ("i", "id", lambda: (item.id for item in conversations)),
+        ("t", "title", lambda: (item.title for item in conversations)),
+        ("r", "resume", lambda: map(command, conversations)),
+        ("p", "path", lambda: dict.fromkeys(item.tip.cwd for item in conversations)),
     )
-    for key, name, texts in facts:
-        if text := "\n".join(line for line in map(one_line, texts) if line):
-            found.append(Copyable(key, name, text))
+    for key, name, lines in facts:
+        if first := next(filter(None, map(one_line, lines())), ""):
+            alone = count == 1
+            found.append(Copyable(key, name, first if alone else None, "" if alone else f"{first} …", lines))
     return found
 
 
-class CopyScreen(ModalScreen[Copyable | None]):
+def join_steps(lines: Iterable[str | None]) -> Steps[str]:
+    """Return the lines that are not empty as one text."""
+    found = []
+    for line in lines:
+        if text := one_line(line):
+            found.append(text)
+        yield
+    return "\n".join(found)
+
+
+class CopyScreen(Dialog[Copyable | None]):
     """Asks what to copy. The answer is None when nothing is to be copied."""
 
-    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar = [Binding("escape,q", "dismiss(None)", "close")]
 
     def __init__(self, choices: Sequence[Copyable]) -> None:

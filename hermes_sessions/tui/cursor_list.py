@@ -7,7 +7,7 @@ subclass' business.
 from __future__ import annotations
 
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -102,6 +102,9 @@ class CursorList(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         line = y + self.scroll_offset.y
         strip = self._line(line)
+        if self.has_focus and line == self.rows.top(self.cursor):
+            # The terminal's own cursor, though hidden: magnifiers and the like follow it.
+            self.app.cursor_position = self.content_region.offset + Offset(0, y)
         if self.text_selection is not None and (span := self.text_selection.get_span(line)) is not None:
             return with_selection(strip, span, self.screen.get_component_rich_style("screen--selection"))
         return strip

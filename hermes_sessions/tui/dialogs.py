@@ -8,17 +8,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from hermes_sessions.text import clean, one_line
+from hermes_sessions.tui.dialog import Dialog
 from hermes_sessions.tui.key_line import KeyLine
 
 
-class NoticeScreen(ModalScreen[bool]):
+class NoticeScreen(Dialog[bool]):
     """Says something that must be read. Its answer is True when the person wants the advice copied."""
 
-    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar = [Binding("escape,q,enter", "dismiss(False)", "close"), Binding("y", "dismiss(True)", "copy")]
 
     def __init__(self, title: str, message: str, advice: str = "") -> None:

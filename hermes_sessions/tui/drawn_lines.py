@@ -13,7 +13,8 @@ from textual.widget import Widget
 from hermes_sessions.tui.message_finder import marks_of
 from hermes_sessions.tui.message_hits import MessageHits
 from hermes_sessions.tui.message_painter import Look, MessagePainter
-from hermes_sessions.tui.viewport import LAST_ROW, Viewport
+from hermes_sessions.tui.transcript import LAST_ROW
+from hermes_sessions.tui.viewport import Viewport
 
 NOTHING = "No messages."
 
@@ -43,7 +44,7 @@ class DrawnLines:
             return self._painter.words(NOTHING, width)
         if line_number >= transcript.heights.total:
             return self._painter.blank(width)
-        index, row = transcript.heights.locate(line_number)
+        index, row = transcript.locate(line_number)
         name = index * LAST_ROW + row
         current = index == viewport.cursor
         selected = selection.get_span(name) if selection else None

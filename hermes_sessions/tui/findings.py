@@ -6,6 +6,7 @@ place itself is found again when a person goes there.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -41,41 +42,52 @@ class Findings:
         self.matcher = matcher
         self.total = 0
         self._counts: dict[int, int] = {}
+        self._windows: dict[int, array[int]] = {}
         self._sorted: list[int] | None = []
 
-    def count_steps(self, index: int, blocks: Sequence[Block]) -> Steps[None]:
-        """Count the places in a message."""
-        count = 0
-        for block in blocks:
-            for start in _windows(block.body.text):
-                count += sum(1 for _ in self.matcher.spans(block.body.text, start, start + _WINDOW))
-                yield
-        self.total += count - self._counts.pop(index, 0)
-        if count:
-            self._counts[index] = count
+    def scan(self, index: int, blocks: Sequence[Block]) -> Scan:
+        """Begin to count the places in a message."""
+        self.total -= self._counts.pop(index, 0)
+        scan = Scan(self, index, blocks)
+        if sum(len(block.body.text) for block in blocks) > _WINDOW:
+            self._windows[index] = scan.windows
+        return scan
+
+    def add(self, index: int, count: int) -> None:
+        """Count more places in a message."""
+        self._counts[index] = self._counts.get(index, 0) + count
+        self.total += count
         self._sorted = None
 
     def hit_steps(self, index: int, ordinal: int, blocks: Sequence[Block]) -> Steps[Hit | None]:
         """Return place number `ordinal` (from 0) of a message, or the last one there is."""
         last = None
-        for number, block in enumerate(blocks):
-            for start in _windows(block.body.text):
-                for a, b in self.matcher.spans(block.body.text, start, start + _WINDOW):
-                    last = Hit(index, number, a, b)
-                    if ordinal == 0:
-                        return last
-                    ordinal -= 1
-                yield
+        counts = self._windows.get(index, ())
+        for window, (number, start) in enumerate(_windows(blocks)):
+            if window < len(counts) and (count := counts[window]) <= ordinal:
+                ordinal -= count
+                continue
+            for a, b in self.matcher.spans(blocks[number].body.text, start, start + _WINDOW):
+                last = Hit(index, number, a, b)
+                if ordinal == 0:
+                    return last
+                ordinal -= 1
+            yield
         return last
 
     def before_steps(self, place: Place, blocks: Sequence[Block]) -> Steps[int]:
         """Return how many of a message's places stand before a place in it."""
         count = 0
-        for number, block in enumerate(blocks[: max(0, place.block) + 1]):
-            stop = place.offset if number == place.block else len(block.body.text)
-            for start in range(0, stop, _WINDOW):
-                count += sum(1 for _ in self.matcher.spans(block.body.text, start, min(start + _WINDOW, stop)))
-                yield
+        counts = self._windows.get(place.message, ())
+        for window, (number, start) in enumerate(_windows(blocks)):
+            if (number, start) >= place[1:]:
+                break
+            if window < len(counts) and (number, start + _WINDOW) <= place[1:]:
+                count += counts[window]
+                continue
+            stop = min(start + _WINDOW, place.offset) if number == place.block else start + _WINDOW
+            count += sum(1 for _ in self.matcher.spans(blocks[number].body.text, start, stop))
+            yield
         return count
 
     def between(self, first: int, stop: int) -> int:
@@ -111,5 +123,51 @@ class Findings:
         return self._sorted
 
 
-def _windows(text: str) -> Iterator[int]:
-    return iter(range(0, len(text), _WINDOW))
+class Scan:
+    """The way through one message: its places are counted as it goes."""
+
+    def __init__(self, findings: Findings, index: int, blocks: Sequence[Block]) -> None:
+        self.count = 0
+        """How many places have been found in the message."""
+        self.done = False
+        """Whether all of it has been looked through."""
+        self.windows = array("L")
+        """How many places there are in each piece of its texts."""
+        self._findings, self._index, self._blocks = findings, index, blocks
+        self._ahead = _windows(blocks)
+
+    def first_steps(self, begin: tuple[int, int], skip: int) -> Steps[int]:
+        """Go on until the first place from `begin` on (a block, an offset in it), or the one `skip` further, is found.
+
+        Returns its number in the message, from 0; one that is not below `count` was not found.
+        """
+        before = 0
+        for number, start in self._ahead:
+            found = self._look(number, start)
+            if found and (number, start) < begin:
+                before += sum((number, a) < begin for a, _ in found)
+            if before + skip < self.count:
+                return before + skip
+            yield
+        self.done = True
+        return before + skip
+
+    def rest_steps(self) -> Steps[None]:
+        """Go on to the end of the message."""
+        for number, start in self._ahead:
+            self._look(number, start)
+            yield
+        self.done = True
+
+    def _look(self, number: int, start: int) -> list[tuple[int, int]]:
+        found = list(self._findings.matcher.spans(self._blocks[number].body.text, start, start + _WINDOW))
+        self.windows.append(len(found))
+        if found:
+            self.count += len(found)
+            self._findings.add(self._index, len(found))
+        return found
+
+
+def _windows(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
+    """The numbers of the blocks, and the offsets in them, from which on a text is looked through at once."""
+    return ((number, start) for number, block in enumerate(blocks) for start in range(0, len(block.body.text), _WINDOW))

@@ -28,10 +28,11 @@ def begin(panes: Panes, search: LiveSearch, settings: Settings) -> None:
     panes.messages.first_look = (cast("Tools", settings.tools), settings.reasoning, settings.wrap)
     panes.set_class(not settings.show_costs, "-no-costs")
     panes.zoomed = settings.zoom
+    panes.list_width = settings.list_width
     search.order = "relevance" if settings.order == "relevance" else "recent"
 
 
-def left(panes: Panes, search: LiveSearch) -> Mapping[str, str | bool]:
+def left(panes: Panes, search: LiveSearch) -> Mapping[str, str | int]:
     """Return the settings that would bring about what is on the screen now."""
     listing = panes.sessions.listing
     tools, reasoning, wrap = panes.messages.look
@@ -45,4 +46,5 @@ def left(panes: Panes, search: LiveSearch) -> Mapping[str, str | bool]:
         "reasoning": reasoning,
         "wrap": wrap,
         "zoom": panes.zoomed,
+        "list_width": panes.list_width,
     }

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from hermes_sessions.text import cell_width, fit, pad, wrap
-from hermes_sessions.tui.keys import PANES, Key, Pane
+from hermes_sessions.tui.keys import PANES, Key, Pane, first_labels
 from hermes_sessions.tui.list_rows import FOLDED, UNFOLDED
 from hermes_sessions.tui.session_rows import ARCHIVED_SIGN, BRANCH_SIGN, LIVE_MARK, MARKED, MARKS, SUBAGENT_SIGN
 
@@ -19,7 +19,7 @@ LANGUAGE = (
     ("docker OR podman", "Either of them."),
     ("docker -compose", "Not with that word."),
     ("deploy*", "Words that begin like this."),
-    ("source:cli,cron", "Conversations from there; Tab completes keys and values."),
+    ("source:cli,cron", "Conversations from there."),
     ("cwd:. model:opus", "Of this directory, with such a model."),
     ("role:user tool:bash", "Messages of yours; messages with this tool."),
     ("has:images is:error", "With images; ended in an error."),
@@ -27,6 +27,7 @@ LANGUAGE = (
     ("cost:>1 messages:5..9", "More than 1 USD; from 5 to 9 messages."),
 )
 
+COMPLETED = "{} completes keys and values there."
 ABOUT_STORE = "This store"
 LEAST_BESIDE = 24
 """Cells that an explanation needs beside its key; with fewer it stands below."""
@@ -68,6 +69,8 @@ def entries(keys: Sequence[Key], pane: Pane, notices: Sequence[str] = ()) -> lis
         ]
         if place == "search":
             found += [Entry("Search language", query, words) for query, words in LANGUAGE]
+            if completing := first_labels(keys).get("search.complete"):
+                found.append(Entry("Search language", "source:", COMPLETED.format(completing)))
     signs = [(LIVE_MARK, "being written now"), *((mark, MARK_WORDS[name]) for name, mark in MARKS.items())]
     signs += [(ARCHIVED_SIGN, "archived"), (BRANCH_SIGN, "a branch"), (SUBAGENT_SIGN, "started by an agent")]
     signs += [(MARKED, "marked"), (FOLDED, "so many subagents below it"), (UNFOLDED, "so many, shown")]

@@ -13,10 +13,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from hermes_sessions.text import one_line
+from hermes_sessions.tui.dialog import Dialog
 from hermes_sessions.tui.help_lines import Entry, HelpLine, lay_out
 from hermes_sessions.tui.key_line import KeyLine
 from hermes_sessions.tui.search_bar import LineInput
@@ -41,18 +41,18 @@ class HelpInput(LineInput):
         event.prevent_default()
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """Every key, the query language and every mark, what matters in this pane first."""
 
-    CSS_PATH = "dialogs.tcss"
     AUTO_FOCUS = "#help_text"
     BINDINGS: ClassVar = [
         Binding("escape", "back", "back"),
         Binding("f1", "dismiss", "close", show=False),
-        Binding("up", "scroll('up')", "up"),
-        Binding("down", "scroll('down')", "down"),
-        Binding("pageup", "scroll('page_up')", "page up", show=False),
-        Binding("pagedown", "scroll('page_down')", "page down"),
+        # Before the line, which would scroll itself, and not at all.
+        Binding("up", "scroll('up')", "up", priority=True),
+        Binding("down", "scroll('down')", "down", priority=True),
+        Binding("pagedown", "scroll('page_down')", "page", priority=True),
+        Binding("pageup", "scroll('page_up')", "page up", show=False, priority=True),
         Binding("ctrl+home", "scroll('home')", "top", show=False),
         Binding("ctrl+end", "scroll('end')", "end", show=False),
     ]
@@ -74,16 +74,16 @@ class HelpScreen(ModalScreen[None]):
 
     def action_back(self) -> None:
         """Forget what is typed, else close."""
-        line = self.query_one(HelpInput)
-        if line.value:
+        line = next(iter(self.query(HelpInput)), None)  # the key may be faster than the line
+        if line is not None and line.value:
             line.value = ""
             line.remove_class("-asked")
         else:
             self.dismiss()
 
     def action_scroll(self, way: str) -> None:
-        lines = self.query_one(VerticalScroll)
-        getattr(lines, f"scroll_{way}")(animate=False)
+        for lines in self.query(VerticalScroll):
+            getattr(lines, f"scroll_{way}")(animate=False)
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:

@@ -16,7 +16,7 @@ from hermes_sessions.tui.mouse import Mouse
 
 KEY_STYLE = "$rule-focus bold"
 LAST_IDS = ("mouse", "help", "quit")
-"""Never left out: whoever sees no other key can find them all."""
+"""Never left out: whoever sees no other key can find them all. But who can go back finds the way out there."""
 
 
 class Hint(NamedTuple):
@@ -74,14 +74,15 @@ class KeyLine(Static):
         mouse: Mouse | None = getattr(self.app, "mouse", None)
         if mouse is not None and mouse.free:
             hints += [Hint(key.id, key.labels[0], "takes the mouse back") for key in self._keys if key.id == "mouse"]
-        last = [hint for hint in hints if hint.id in LAST_IDS]
+        ids = [id for id in LAST_IDS if id != "quit" or all(hint.id != "back" for hint in hints)]
+        last = [hint for hint in hints if hint.id in ids]
         room = self.content_size.width - sum(hint.width for hint in last)
         shown: list[Hint] = []
         for hint in hints:
             if hint not in last and hint.width <= room:
                 shown.append(hint)
                 room -= hint.width
-        self._hints = shown + last
+        self._hints = sorted(shown + last, key=lambda hint: LAST_IDS.index(hint.id) + 1 if hint.id in LAST_IDS else 0)
         words = (Content.assemble((hint.label, KEY_STYLE), f" {hint.words}  ") for hint in self._hints)
         self.update(Content("").join(words), layout=False)
 

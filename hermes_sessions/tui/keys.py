@@ -6,6 +6,7 @@ of one letter is text in the search line and a command in every other pane.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -72,20 +73,48 @@ def is_typed(label: str) -> bool:
 
 
 KEYS: tuple[Key, ...] = (
+    Key("back", "escape", "back", "everywhere", "back", "One step back; it never leaves the program.", footer=1),
     # Taken before any pane, since the letters that follow at once must find the search line in front.
     Key("search", "/", "search", "everywhere", "search", "Search everything that was said.", footer=1, priority=True),
     Key("next_hit", "n", "next_hit(1)", "everywhere", "next hit", "Go to the next place that was found.", footer=1),
-    Key("previous_hit", "N", "next_hit(-1)", "everywhere", "previous hit", "Go to the place found before this one."),
-    Key("back", "escape", "back", "everywhere", "back", "One step back; it never leaves the program.", footer=1),
+    Key(
+        "previous_hit",
+        "N",
+        "next_hit(-1)",
+        "everywhere",
+        "previous hit",
+        "Go to the place found before this one.",
+        footer=4,
+    ),
     Key("order", "o", "order", "everywhere", "order", "Show the newest hits first, or the best.", footer=2),
     Key("resume", "R", "resume", "everywhere", "resume", "Go on with the session in Hermes.", footer=1),
     Key("copy", "y", "take('copy')", "everywhere", "copy", "Copy a message, the id or the resume command.", footer=1),
-    Key("edit", "e", "take('edit')", "everywhere", "edit", "Open a copy in your editor: the message, or the session."),
+    Key(
+        "edit",
+        "e",
+        "take('edit')",
+        "everywhere",
+        "edit",
+        "Open a copy in your editor: the message, or the session.",
+        footer=4,
+    ),
     Key("cost", "c", "cost", "everywhere", "cost", "Show what the listed sessions cost in detail.", footer=2),
     Key("zoom", "z", "zoom", "everywhere", "zoom", "Give the whole screen to this pane, and back.", footer=3),
-    Key("follow", "F", "follow", "everywhere", "follow", "Stay at the end of a session that is being written."),
-    Key("notices", "i", "notices", "everywhere", "notices", "Read what there is to know about this store."),
-    Key("refresh", "f5", "refresh", "everywhere", "refresh", "Read the store again now."),
+    Key("narrower", "<", "width(-4)", "everywhere", "narrower", "Give the list less room beside messages.", footer=4),
+    Key(
+        "wider",
+        ">",
+        "width(4)",
+        "everywhere",
+        "wider",
+        "Give it more room; the mouse pulls its edge.",
+        footer=4,
+    ),
+    Key(
+        "follow", "F", "follow", "everywhere", "follow", "Stay at the end of a session that is being written.", footer=4
+    ),
+    Key("notices", "i", "notices", "everywhere", "notices", "Read what there is to know about this store.", footer=3),
+    Key("refresh", "f5", "refresh", "everywhere", "refresh", "Read the store again now.", footer=4),
     Key("pane_search", "1", "pane('search')", "everywhere", "search line", "Go to the search line."),
     Key("pane_list", "2", "pane('list')", "everywhere", "sessions", "Go to the sessions."),
     Key("pane_messages", "3", "pane('messages')", "everywhere", "messages", "Go to the messages."),
@@ -94,7 +123,15 @@ KEYS: tuple[Key, ...] = (
     Key("previous_pane", "shift+tab", "next_pane(-1)", "everywhere", "previous pane", "Go to the pane before."),
     Key("help", "?,f1", "app.show_help", "everywhere", "help", "Show all keys.", footer=1),
     Key("palette", "ctrl+p", "app.command_palette", "everywhere", "commands", "Find a command by its name.", footer=3),
-    Key("save_screen", "ctrl+s", "app.save_screen", "everywhere", "save screen", "Save the screen as SVG and as text."),
+    Key(
+        "save_screen",
+        "ctrl+s",
+        "app.save_screen",
+        "everywhere",
+        "save screen",
+        "Save the screen as SVG and as text.",
+        footer=4,
+    ),
     Key("mouse", "M", "app.mouse", "everywhere", "mouse", "Leave the mouse to the terminal, or take it back."),
     Key("quit", "q", "app.quit", "everywhere", "quit", "Leave.", footer=1),
     Key("interrupt", "ctrl+c", "app.interrupt", "everywhere", "quit", "Copy the selection, else leave.", priority=True),
@@ -135,15 +172,15 @@ KEYS: tuple[Key, ...] = (
     Key("list.open", "enter", "screen.open", "list", "open", "Read the conversation.", footer=1),
     Key("list.unfold", "right", "unfold", "list", "subagents", "Show the subagents below their session.", footer=2),
     Key("list.fold", "left", "fold", "list", "fold", "Fold subagents, or go to what started one.", footer=2),
-    Key("list.mark_range", "v", "mark_range", "list", "mark to here", "Mark from the last mark to here.", footer=1),
-    Key("list.mark", "space", "mark", "list", "mark", "Mark or unmark, and go down."),
+    Key("list.mark_range", "v", "mark_range", "list", "mark to here", "Mark from the last mark to here.", footer=2),
+    Key("list.mark", "space", "mark", "list", "mark", "Mark or unmark, and go down.", footer=2),
     Key("list.sort", "s", "sort", "list", "sort", "Choose the order.", footer=2),
-    Key("list.reverse", "S", "reverse", "list", "reverse", "Turn the order round."),
-    Key("list.group", "b", "group", "list", "group", "Group by day, by directory, or not."),
-    Key("list.two_lines", "D", "two_lines", "list", "two lines", "Show two lines or one for every session."),
-    Key("list.lineage", "l", "lineage", "list", "family", "Show branches, parts and subagents as a tree."),
-    Key("list.archived", "A", "archived", "list", "archived", "Show or hide archived sessions."),
-    Key("list.minor", "E", "minor", "list", "empty, subagent", "Show or hide empty sessions and subagents."),
+    Key("list.reverse", "S", "reverse", "list", "reverse", "Turn the order round.", footer=4),
+    Key("list.group", "b", "group", "list", "group", "Group by day, by directory, or not.", footer=3),
+    Key("list.two_lines", "D", "two_lines", "list", "two lines", "Show two lines or one for every session.", footer=4),
+    Key("list.lineage", "l", "lineage", "list", "family", "Show branches, parts and subagents as a tree.", footer=3),
+    Key("list.archived", "A", "archived", "list", "archived", "Show or hide archived sessions.", footer=4),
+    Key("list.minor", "E", "minor", "list", "empty, subagent", "Show or hide empty sessions and subagents.", footer=4),
     Key("list.directory", ".", "directory", "list", "here", "Show only sessions of this directory.", footer=2),
     Key("messages.up", "up,k", "up", "messages", "up", "Scroll up."),
     Key("messages.down", "down,j", "down", "messages", "down", "Scroll down."),
@@ -156,13 +193,13 @@ KEYS: tuple[Key, ...] = (
     Key("messages.first", "home,g", "first", "messages", "first", "Go to the first message."),
     Key("messages.last", "end,G", "last", "messages", "last", "Go to the last message."),
     Key("messages.next", "]", "message(1)", "messages", "next", "Go to the next message.", footer=2),
-    Key("messages.previous", "[", "message(-1)", "messages", "previous", "Go to the message before."),
-    Key("messages.next_prompt", "}", "prompt(1)", "messages", "next prompt", "Go to your next message."),
+    Key("messages.previous", "[", "message(-1)", "messages", "previous", "Go to the message before.", footer=4),
+    Key("messages.next_prompt", "}", "prompt(1)", "messages", "next prompt", "Go to your next message.", footer=4),
     Key("messages.previous_prompt", "{", "prompt(-1)", "messages", "prompt before", "Go to your message before."),
     Key("messages.fold", "enter", "fold", "messages", "unfold", "Open or close what is folded here.", footer=2),
     Key("messages.tools", "t", "tools", "messages", "tools", "Show tools as a line, short or in full.", footer=2),
-    Key("messages.reasoning", "T", "reasoning", "messages", "reasoning", "Show or hide reasoning."),
-    Key("messages.wrap", "w", "wrap", "messages", "wrap", "Wrap long lines, or cut them."),
+    Key("messages.reasoning", "T", "reasoning", "messages", "reasoning", "Show or hide reasoning.", footer=4),
+    Key("messages.wrap", "w", "wrap", "messages", "wrap", "Wrap long lines, or cut them.", footer=4),
     Key(
         "messages.find",
         "/",
@@ -191,6 +228,7 @@ KEYS: tuple[Key, ...] = (
         "messages",
         "go to",
         "Go to a number, a part or a time.",
+        footer=4,
         priority=True,
     ),
     Key("messages.rewound", "U", "screen.rewound", "messages", "undone", "Show or hide what was undone.", footer=3),
@@ -199,8 +237,13 @@ KEYS: tuple[Key, ...] = (
     Key("costs.page_up", "pageup", "page_up", "costs", "page up", "Scroll up a page."),
     Key("costs.page_down", "pagedown", "page_down", "costs", "page down", "Scroll down a page."),
     Key("costs.next", "right,l", "turn(1)", "costs", "next table", "Sum by the next key.", footer=1),
-    Key("costs.previous", "left,h", "turn(-1)", "costs", "table before", "Sum by the key before."),
+    Key("costs.previous", "left,h", "turn(-1)", "costs", "table before", "Sum by the key before.", footer=4),
 )
+
+
+def first_labels(keys: Iterable[Key]) -> Mapping[str, str]:
+    """The label of each command's first key, by its id; a command without a key is left out."""
+    return {key.id: key.labels[0] for key in keys if key.keys}
 
 
 def bindings(pane: Pane, *, of_app: bool = False) -> list[BindingType]:

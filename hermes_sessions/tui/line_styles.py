@@ -21,8 +21,8 @@ from hermes_sessions.tui.markdown_lines import HIDDEN, Lead, Piece, is_rule, lea
 
 __all__ = ["HIDDEN", "Change", "Headline", "Lead", "Run", "SourceText", "TextKind", "may_be_marked", "steady_runs"]
 
-TextKind = Literal["text", "reasoning", "result", "fields"]
-"""What somebody wrote, what an agent thought, what a tool said, and the same as one `key: value` a line."""
+TextKind = Literal["text", "reasoning", "result", "fields", "stored"]
+"""What somebody wrote, what an agent thought, what a tool said, the same as one `key: value` a line, or as JSON."""
 
 LONGEST_STYLED_LINE = 2000
 """Source lines longer than this many characters are data, not prose: they are drawn plain."""
@@ -100,10 +100,13 @@ def steady_runs(run: Run) -> Iterator[Run]:
 class SourceText:
     """A clean text of many lines, as it was written, and the looks of its lines."""
 
-    def __init__(self, text: str, kind: TextKind, changes: Sequence[Change] = ()) -> None:
+    def __init__(
+        self, text: str, kind: TextKind, changes: Sequence[Change] = (), listings: Sequence[CodeBlock] = ()
+    ) -> None:
         self.text = text
-        self._kind = kind
+        self.kind = kind
         self._changes = changes
+        self._listings = listings
         self._colours: dict[CodeBlock, Colours | None] = {}
 
     def runs(self, start: int, stop: int) -> Iterator[Run]:
@@ -127,7 +130,7 @@ class SourceText:
     @property
     def is_prose(self) -> bool:
         """Whether somebody wrote it, and not a tool."""
-        return self._kind in ("text", "reasoning")
+        return self.kind in ("text", "reasoning")
 
     @cached_property
     def blocks(self) -> list[CodeBlock]:
@@ -139,9 +142,14 @@ class SourceText:
         """The blocks that may have colours and have none yet; to be taken away by `colour`."""
         return [
             block
-            for block in self.blocks
+            for block in (*self.blocks, *self._listings)
             if not block.diff and is_colourable(self.text[block.first : max(block.first, block.last)], block.language)
         ]
+
+    def take_listings(self, listings: Sequence[CodeBlock]) -> None:
+        """Know where pieces of files stand in what a tool said, and in which language."""
+        self._listings = listings
+        self.__dict__.pop("waiting", None)
 
     def colour(self, block: CodeBlock, colours: Colours | None) -> None:
         """Give a block its colours, None if its language has none; it waits for them no longer."""
@@ -175,7 +183,7 @@ class SourceText:
 
     @property
     def _plain(self) -> str:
-        return {"text": "", "reasoning": "reasoning"}.get(self._kind, "result")
+        return {"text": "", "reasoning": "reasoning"}.get(self.kind, "result")
 
     @cached_property
     def _diffs(self) -> list[Diff]:
@@ -197,13 +205,16 @@ class SourceText:
         plain = self._plain
         for change in self._changes:
             if change.start <= offset <= change.stop:
-                yield line, f"{plain} {change.look}"
+                yield from self._listed(line, offset, f"{plain} {change.look}") or [(line, f"{plain} {change.look}")]
                 return
+        if pieces := self._listed(line, offset, plain):
+            yield from pieces
+            return
         if diff_at(self._diffs, offset):
             yield line, f"{plain} {line_look(line)}".strip()
         elif match := _NOTABLE.match(line):
             yield line, f"{plain} {match.lastgroup}"
-        elif self._kind == "fields" and (key := _KEY.match(line)):
+        elif self.kind == "fields" and (key := _KEY.match(line)):
             yield key[0], f"{plain} key"
             yield line[key.end() :], plain
         elif number := _NUMBER.match(line):
@@ -212,6 +223,17 @@ class SourceText:
         else:
             yield line, plain
 
+    def _listed(self, line: str, offset: int, plain: str) -> list[Piece]:
+        """A line of a file with its colours; nothing if it is none, or has none."""
+        for block in self._listings:
+            if block.first <= offset <= block.last and (colours := self._colours.get(block)) and line:
+                return list(self._coloured(colours, block.first, line, offset, plain))
+        return []
+
+    def _coloured(self, colours: Colours, base: int, line: str, offset: int, plain: str) -> Iterator[Piece]:
+        for start, stop, look in colours.pieces(offset - base, offset - base + len(line)):
+            yield self.text[base + start : base + stop], f"{plain} {look}".strip()
+
     def _code_line(self, block: CodeBlock, line: str, offset: int) -> Iterator[Piece]:
         plain = f"{self._plain} block".strip()
         if block.is_fence(offset):
@@ -219,9 +241,7 @@ class SourceText:
         elif block.diff:
             yield line, f"{plain} {line_look(line)}".strip()
         elif colours := self._colours.get(block):
-            base = block.first
-            for start, stop, look in colours.pieces(offset - base, offset - base + len(line)):
-                yield self.text[base + start : base + stop], f"{plain} {look}".strip()
+            yield from self._coloured(colours, block.first, line, offset, plain)
             if not line:
                 yield line, plain
         else:

@@ -15,7 +15,6 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message as TextualMessage
-from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Static
 
@@ -26,7 +25,9 @@ from hermes_sessions.services.family import RELATION_WORDS, Kin, family
 from hermes_sessions.services.history import History
 from hermes_sessions.text import cell_width, fit, one_line, pad, steady
 from hermes_sessions.tui.cursor_list import CursorList
+from hermes_sessions.tui.dialog import Dialog
 from hermes_sessions.tui.failed import Failed
+from hermes_sessions.tui.key_line import KeyLine
 from hermes_sessions.tui.list_rows import Rows
 from hermes_sessions.tui.looks import Looks
 from hermes_sessions.tui.session_rows import ARCHIVED_SIGN, BRANCH_SIGN, LIVE_MARK, MARKS, SUBAGENT_SIGN
@@ -52,14 +53,14 @@ _LOOKS = {
 }
 
 
-class LineageScreen(ModalScreen[tuple[Conversation, str] | None]):
+class LineageScreen(Dialog[tuple[Conversation, str] | None]):
     """The answer is a conversation and the screen's action that is wanted for it, or None."""
 
     CSS = """
     LineageScreen { align: center middle; background: $background 60%; &:ansi { background: transparent; } }
     LineageScreen > Vertical {
         width: 130; max-width: 100%; height: auto; max-height: 90%; padding: 0 1;
-        border: round $rule-focus; border-title-color: $rule-focus; border-title-style: bold;
+        border: $frame $rule-focus; border-title-color: $rule-focus; border-title-style: bold;
         border-subtitle-color: $muted; background: $background;
     }
     LineageScreen LineageTree {
@@ -88,9 +89,9 @@ class LineageScreen(ModalScreen[tuple[Conversation, str] | None]):
         words = f"{wording.count(count)} session{'s' if count != 1 else ''}"
         with Vertical() as frame:
             frame.border_title = Content(f"Family · {words}{f', {parts} parts' if parts else ''}")
-            frame.border_subtitle = Content("Enter opens · y copies · R resumes · Esc closes")
             yield self.tree_lines
             yield Static(id="told")
+        yield KeyLine()
 
     def on_lineage_tree_came_to(self) -> None:
         self.query_one("#told", Static).update(Content(self.tree_lines.told))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hermes_sessions.model import Catalog, SearchResult
 from hermes_sessions.services import wording
 from hermes_sessions.text import cell_width, fit, one_line
+from hermes_sessions.tui.keys import KEYS, first_labels
 from hermes_sessions.tui.listing import Listed, Listing
+
+USUAL_KEYS = first_labels(KEYS)
 
 SORT_WORDS = {
     "active": "last active",
@@ -53,10 +56,19 @@ def arrow(listing: Listing) -> str:
     return "↑" if listing.reverse != (listing.sort in BY_NAME) else "↓"
 
 
-def count_words(listing: Listing, listed: Listed, *, whole: bool, more: bool, room: int, marked: int = 0) -> str:
+def count_words(
+    listed: Listed,
+    *,
+    whole: bool,
+    more: bool,
+    room: int,
+    marked: int = 0,
+    keys: Mapping[str, str] = USUAL_KEYS,
+) -> str:
     """The lower edge in at most `room` cells: how many are listed of how many, and where the others are.
 
-    A key in brackets is what shows them. `more` says that a search may have found more than it has shown.
+    A key in brackets is what shows them, by the labels in `keys`. `more` says that a search may have found more than it
+    has shown.
     """
     shown = f"{wording.count(len(listed.conversations))}{'+' if more else ''}"
     if not whole:
@@ -64,23 +76,27 @@ def count_words(listing: Listing, listed: Listed, *, whole: bool, more: bool, ro
     sums = f"{shown} of {wording.count(listed.total)}"
     if marked:
         sums = f"{wording.count(marked)} marked · {sums}"
-    elsewhere = [(listed.elsewhere, "elsewhere", ".")] if listed.elsewhere else []
-    kinds = ((listed.archived, "archived", "A"), (listed.empty, "empty", "E"), (listed.subagent, "subagent", "E"))
-    hidden = [kind for kind in kinds if kind[0]]
+    elsewhere = [(listed.elsewhere, "elsewhere", keys.get("list.directory", ""))] if listed.elsewhere else []
+    archived, minor = keys.get("list.archived", ""), keys.get("list.minor", "")
+    kinds = [(listed.archived, "archived", archived), (listed.empty, "empty", minor)]
+    hidden = [kind for kind in (*kinds, (listed.subagent, "subagent", minor)) if kind[0]]
     parts = elsewhere + hidden
     together = list(elsewhere)
     if hidden:
-        keys = " ".join(dict.fromkeys(key for _, _, key in hidden))
-        together.append((sum(number for number, _, _ in hidden), "hidden", keys))
+        ways_in = " ".join(dict.fromkeys(key for _, _, key in hidden if key))
+        together.append((sum(number for number, _, _ in hidden), "hidden", ways_in))
     ways = (_sum(sums, parts), _sum(sums, parts, keys=False), _sum(sums, together), _sum(sums, together, keys=False))
     return next((words for words in ways if cell_width(words) <= room), fit(sums, room))
 
 
-def nothing_words(catalog: Catalog, result: SearchResult | None, unknown: str) -> tuple[str, str]:
+def nothing_words(
+    catalog: Catalog, result: SearchResult | None, unknown: str, keys: Mapping[str, str] = USUAL_KEYS
+) -> tuple[str, str]:
     """What is said in place of rows when there are none; `unknown` is what the query may have misspelt."""
     if result is not None and not result.conversations:
-        fewer = "Fewer words or conditions find more. " if " " in result.query.strip() else ""
-        return ("Nothing found.", unknown or f"{fewer}Esc shows all sessions again.")
+        fewer = "Fewer words find more." if " " in result.query.strip() else ""
+        back = f"{keys['back']} shows all sessions." if "back" in keys else ""
+        return ("Nothing found.", unknown or f"{fewer} {back}".strip())
     if not catalog.conversations:
         return ("No sessions yet.", "They appear here as soon as Hermes writes some.")
     return ("Nothing to show here.", "The keys at the lower edge show what is hidden.")
@@ -91,7 +107,7 @@ def _sum(shown: str, parts: Sequence[tuple[int, str, str]], keys: bool = True) -
     words = [shown]
     for place, (number, name, key) in enumerate(parts):
         last = place + 1 == len(parts) or parts[place + 1][2] != key
-        words.append(f"{wording.count(number)} {name}" + (f" ({key})" if keys and last else ""))
+        words.append(f"{wording.count(number)} {name}" + (f" ({key})" if keys and key and last else ""))
     return " · ".join(words)
 
 

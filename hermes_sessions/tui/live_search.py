@@ -44,6 +44,8 @@ class LiveSearch:
         self._going_on = going_on
         self._stopwatch = stopwatch
         self._finished = True
+        self._again = False
+        """Whether what is shown answers the question that is on its way, too."""
         self._limit = SEARCH_LIMIT
         self._started = 0.0
         self._milliseconds = 0.0
@@ -130,14 +132,15 @@ class LiveSearch:
 
     def _start(self, catalog: Catalog, first: bool) -> None:
         self.waiting = first
+        self._again = not first
         self._finished = False
         self._started = self._stopwatch()
         self._history.search(self.text, catalog, self._arrived, limit=self._limit, order=self.order)
 
     def _arrived(self, answer: SearchResult | SessionsError, finished: bool) -> None:
         self.notice = "" if isinstance(answer, SessionsError) else one_line(answer.notice)
-        if isinstance(answer, SearchResult) and not answer.conversations and not finished:
-            # The newest messages hold nothing, but the index may: what stands on the screen stays.
+        if isinstance(answer, SearchResult) and not finished and (self._again or not answer.conversations):
+            # The newest messages hold nothing, or less than is known: what stands on the screen stays, and the cursor.
             if self.notice:
                 self._going_on()
             return

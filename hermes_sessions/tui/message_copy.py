@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from hermes_sessions.tui.transcript import Line, Transcript
+from collections.abc import Iterator
+
+from hermes_sessions.tui.lines import Line
+from hermes_sessions.tui.transcript import Transcript
 
 
 def text_between(transcript: Transcript, start: tuple[int, int, int], end: tuple[int, int, int]) -> str:
@@ -14,7 +17,7 @@ def text_between(transcript: Transcript, start: tuple[int, int, int], end: tuple
     pieces: list[str] = []
     before: Line | None = None
     for index in range(start[0], min(end[0] + 1, len(transcript.stubs))):
-        for row in range(start[1] if index == start[0] else 0, transcript.heights[index]):
+        for row in _rows(transcript, index, start[1] if index == start[0] else 0):
             if (index, row) > end[:2]:
                 break
             line = transcript.line(index, row)
@@ -33,6 +36,16 @@ def text_between(transcript: Transcript, start: tuple[int, int, int], end: tuple
             pieces.append(seen)
             before = line
     return "".join(pieces)
+
+
+def _rows(transcript: Transcript, index: int, start: int) -> Iterator[int]:
+    layout, opening = transcript.layouts.get(index), len(transcript.openings[index])
+    if layout is None:
+        yield from range(start, transcript.heights[index])
+        return
+    yield from range(start, opening)
+    for row in layout.rows(transcript.fold(index), max(0, start - opening)):
+        yield opening + row
 
 
 def _crosses_cells(line: Line, first: int, last: int) -> bool:

@@ -11,10 +11,10 @@ from itertools import chain
 
 from hermes_sessions.model import Message
 from hermes_sessions.tui.findings import Findings, Hit, Place
+from hermes_sessions.tui.lines import Line, Mark
 from hermes_sessions.tui.matcher import Matcher
-from hermes_sessions.tui.message_blocks import Block, compose_steps
+from hermes_sessions.tui.message_blocks import Block
 from hermes_sessions.tui.reading import Slices
-from hermes_sessions.tui.transcript import Line, Mark
 
 BATCH = 64
 
@@ -27,6 +27,9 @@ _LONGEST_MATCH = 200
 Fetch = Callable[[Sequence[int]], Awaitable[Mapping[int, Message | None] | None]]
 """Gives messages by their indices, None for one that is gone; None at all once another conversation is shown."""
 
+Compose = Callable[[int, Message], Awaitable[Sequence[Block]]]
+"""Gives the blocks of a message, to their ends."""
+
 Reach = Callable[[Hit], Awaitable[None]]
 Report = Callable[["MessageFinder"], None]
 
@@ -34,7 +37,7 @@ Report = Callable[["MessageFinder"], None]
 class MessageFinder:
     """What is looked for in the conversation that is shown, and where the person is among the places."""
 
-    def __init__(self, fetch: Fetch, reach: Reach, report: Report) -> None:
+    def __init__(self, fetch: Fetch, compose: Compose, reach: Reach, report: Report) -> None:
         self.hit: Hit | None = None
         """The place the person was taken to."""
         self.complete = False
@@ -42,11 +45,10 @@ class MessageFinder:
         self.wrapped = False
         """Whether the way to the current place led past an end of the conversation."""
         self.findings = Findings(Matcher(()))
-        self._fetch, self._reach, self._report = fetch, reach, report
+        self._fetch, self._compose, self._reach, self._report = fetch, compose, reach, report
         self._ordinal = 0
         self.round_about = True
         """Whether a step past an end goes on at the other; else it is only told."""
-        self._composed: tuple[int, Sequence[Block]] | None = None
         self._slices = Slices()
 
     @property
@@ -69,7 +71,7 @@ class MessageFinder:
         hit = self.hit
         # What a search of the whole store has found looks as it did before anybody walked along it.
         marks = marks_of(self.matcher, line, "find" if self.round_about else "hit")
-        if hit is None or (hit.message, hit.block) != (index, line.block):
+        if hit is None or line.kind == "end" or (hit.message, hit.block) != (index, line.block):
             return marks
         return [
             mark._replace(look="found") if line.kind == "headline" or mark.start == hit.start else mark
@@ -80,7 +82,6 @@ class MessageFinder:
         """Look for nothing."""
         self.findings, self.hit, self._ordinal = Findings(Matcher(())), None, 0
         self.complete = self.wrapped = False
-        self._composed = None
 
     async def find(
         self, matcher: Matcher, place: Place, count: int, *, beyond: int = 0, round_about: bool = True
@@ -138,8 +139,8 @@ class MessageFinder:
     async def _count(
         self, findings: Findings, order: Sequence[int], skip: int | None, place: Place | None = None
     ) -> bool:
-        """Count the places in messages, and go to place number `skip` (from 0) once it is known, those before `place`
-        in the first message not counted; False if given up."""
+        """Count the places in messages, and go to place number `skip` (from 0) as soon as it is found, those before
+        `place` not counted; False if given up."""
         told = time.perf_counter()
         for start in range(0, len(order), BATCH):
             indices = order[start : start + BATCH]
@@ -147,20 +148,18 @@ class MessageFinder:
             for index in indices:
                 if messages is None or findings is not self.findings:
                     return False
-                before = findings.total
-                if message := messages.get(index):
-                    blocks = await self._slices.run(compose_steps(message, whole=True))
-                    await self._slices.run(findings.count_steps(index, blocks))
-                    if skip is not None and place is not None and index == place.message:
-                        skip += await self._slices.run(findings.before_steps(place, blocks))
-                if (
-                    skip is not None
-                    and before <= skip < findings.total
-                    and self.hit is None
-                    and findings is self.findings
-                ):
-                    await self._go(findings, index, skip - before, index < order[0])
-                elif time.perf_counter() - told > REPORT_SECONDS and findings is self.findings:
+                if (message := messages.get(index)) is None:
+                    continue
+                scan = findings.scan(index, await self._compose(index, message))
+                if skip is not None and self.hit is None:
+                    begin = place[1:] if place is not None and index == place.message else (0, 0)
+                    ordinal = await self._slices.run(scan.first_steps(begin, skip))
+                    if ordinal < scan.count and findings is self.findings:
+                        await self._go(findings, index, ordinal, index < order[0])
+                    skip = ordinal - scan.count
+                if not scan.done:
+                    await self._slices.run(scan.rest_steps())
+                if time.perf_counter() - told > REPORT_SECONDS and findings is self.findings:
                     told = time.perf_counter()
                     self._report(self)
         return findings is self.findings
@@ -190,18 +189,13 @@ class MessageFinder:
         return await self._slices.run(findings.before_steps(place, blocks)) if blocks is not None else 0
 
     async def _blocks_of(self, index: int) -> Sequence[Block] | None:
-        """The blocks of a message to their end; those asked for last are kept, since the next place is often in it."""
-        if self._composed is None or self._composed[0] != index:
-            message = ((await self._fetch([index])) or {}).get(index)
-            if message is None:
-                return None
-            self._composed = index, await self._slices.run(compose_steps(message, whole=True))
-        return self._composed[1]
+        message = ((await self._fetch([index])) or {}).get(index)
+        return None if message is None else await self._compose(index, message)
 
 
 def marks_of(matcher: Matcher, line: Line, look: str = "hit") -> list[Mark]:
     """The matches on a line, also those that begin before it or end behind it."""
-    if line.kind not in ("body", "headline"):
+    if line.kind not in ("body", "headline", "end"):
         return []
     before = max(0, line.start - _LONGEST_MATCH)
     return [Mark(*span, look) for span in matcher.spans(line.source.text, before, line.stop) if span[1] > line.start]

@@ -6,6 +6,7 @@ person there, and tells the pane.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,9 @@ from hermes_sessions.model import Message
 from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.findings import Hit, Place
 from hermes_sessions.tui.matcher import Matcher
+from hermes_sessions.tui.message_blocks import Block
 from hermes_sessions.tui.message_finder import MessageFinder
+from hermes_sessions.tui.reading import without_frames
 
 if TYPE_CHECKING:
     from hermes_sessions.tui.message_view import MessageView
@@ -30,7 +33,7 @@ class MessageHits:
     def __init__(self, view: MessageView) -> None:
         self.words = Matcher(())
         """What the search of the whole store looked for."""
-        self.finder = MessageFinder(self._fetch, self._reach, self._report)
+        self.finder = MessageFinder(self._fetch, self._compose, self._reach, self._report)
         self._view = view
 
     async def find(self, text: str, start: Here | None = None) -> None:
@@ -83,7 +86,7 @@ class MessageHits:
             return None
         transcript = self._view.viewport.transcript
         row = transcript.row_of(hit.message, self.finder.matcher, hit.block, hit.start)
-        return None if row is None else transcript.heights.top(hit.message) + row
+        return None if row is None else transcript.top(hit.message, row)
 
     @property
     def _count(self) -> int:
@@ -95,11 +98,16 @@ class MessageHits:
             await finding
         except SessionsError as error:
             self._view.post_message(Failed(error))
+        except asyncio.CancelledError as error:
+            raise without_frames(error) from None
 
     async def _fetch(self, indices: Sequence[int]) -> Mapping[int, Message | None] | None:
         reading = self._view.reading
         messages = await reading.fetch(indices)
         return messages if reading is self._view.reading else None
+
+    async def _compose(self, index: int, message: Message) -> Sequence[Block]:
+        return await self._view.reading.whole(index, message)
 
     async def _reach(self, hit: Hit) -> None:
         view, reading = self._view, self._view.reading

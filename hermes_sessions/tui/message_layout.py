@@ -1,32 +1,28 @@
 """The lines of one message at one width, in one state of folding. Pure.
 
-Every line is a pair of offsets into a text of the message, or a line of a table. A long text is wrapped in steps; what
-is shown only in part is wrapped only so far.
+Every line is a pair of offsets into a text of the message, or a line of a table. Of a long text lines are made where
+they are needed, and what is shown only in part is wrapped only so far. A line is named by a number, its row: it grows
+from each line to the next, by one but in long texts, and stays the line's own whatever becomes known of those above.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from operator import itemgetter
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from hermes_sessions.model import Message
 from hermes_sessions.services.wording import size
 from hermes_sessions.text import wrap
-from hermes_sessions.tui.line_styles import LONGEST_STYLED_TEXT, Headline, SourceText
+from hermes_sessions.tui.line_styles import Headline, SourceText
+from hermes_sessions.tui.listings import READING_TOOLS, gone_through
 from hermes_sessions.tui.matcher import Matcher
-from hermes_sessions.tui.message_blocks import Block, compose_steps
-from hermes_sessions.tui.message_tables import TableLine, may_have_tables, table_steps, tables
-from hermes_sessions.tui.prose_lines import LedLine, prose_steps
+from hermes_sessions.tui.message_blocks import Block
 from hermes_sessions.tui.steps import Steps, finish
-from hermes_sessions.tui.wrapping import LIGHT, LIGHT_ASCII, wrap_steps
+from hermes_sessions.tui.stretches import MARKED, Cuts, Span, Spans, Stretches, lines_of, row_at
 
 Tools = Literal["off", "short", "full"]
 NEXT_TOOLS: dict[Tools, Tools] = {"off": "short", "short": "full", "full": "off"}
-PartKind = Literal["headline", "body", "more"]
-Span = tuple[int, int] | LedLine | TableLine
-Spans = Sequence[Span]
+PartKind = Literal["headline", "body", "more", "end"]
 
 SHORT_LINES, LAST_LINES = 8, 3
 """How much of a tool's output is shown in the state between a line and everything, and how much of that is its end."""
@@ -45,6 +41,10 @@ class Fold(NamedTuple):
     reasoning: bool
     opened: bool | None
     """True shows everything to its end, False folds what can be folded, None leaves it to the other two."""
+
+    def is_whole(self, role: str) -> bool:
+        """Say whether everything of a message is shown, in which `role` speaks."""
+        return self.opened if self.opened is not None else role == "tool" and self.tools == "full"
 
     def limit(self, block: Block) -> int | None:
         """Return how many lines of a block's body are shown; None is all of it."""
@@ -66,21 +66,52 @@ class Part(NamedTuple):
 
     kind: PartKind
     source: Headline | SourceText
-    spans: Spans
+    spans: Spans | Stretches
     block: int
     """The number of the block, -1 for none."""
     indent: int = 0
 
+    @property
+    def height(self) -> int:
+        """How many lines there are, as far as that is known."""
+        return self.spans.height if isinstance(self.spans, Stretches) else len(self.spans)
+
+    @property
+    def room(self) -> int:
+        """How many rows are set aside for them."""
+        return self.spans.room if isinstance(self.spans, Stretches) else len(self.spans)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The offsets between which the text is shown."""
+        if isinstance(self.spans, Stretches):
+            return 0, len(self.source.text)
+        return self.spans[0][0], self.spans[-1][1]
+
+    def line(self, row: int) -> Span:
+        """Return a line by its row in the part."""
+        return self.spans.line(row) if isinstance(self.spans, Stretches) else self.spans[row]
+
+    def above(self, row: int) -> int:
+        """Return how many lines of the part stand above one."""
+        return self.spans.above(row) if isinstance(self.spans, Stretches) else min(row, len(self.spans) - 1)
+
+    def row(self, above: int) -> int:
+        """Return the row of the line with so many above it."""
+        return self.spans.row(above) if isinstance(self.spans, Stretches) else min(above, len(self.spans) - 1)
+
+    def rows(self, start: int) -> Iterable[int]:
+        """Return the rows of the lines from one on."""
+        return self.spans.rows(start) if isinstance(self.spans, Stretches) else range(start, len(self.spans))
+
     def row_at(self, offset: int) -> int:
-        """Return the line on which a place in the text is drawn, or the one before it."""
-        row = max(0, bisect_right(self.spans, offset, key=itemgetter(0)) - 1)
-        for near in range(row, -1, -1):
-            line = self.spans[near]
-            if not isinstance(line, TableLine) or line.stop != self.spans[row][1]:
-                break
-            if any(field.start <= offset < field.stop for field in line.fields):
-                return near
-        return row
+        """Return the row of the line on which a place in the text is drawn, or of the one before it."""
+        return self.spans.row_at(offset) if isinstance(self.spans, Stretches) else row_at(self.spans, offset)
+
+    def settle(self, row: int, above: int, below: int) -> None:
+        """Count the lines around one for so many lines."""
+        if isinstance(self.spans, Stretches):
+            self.spans.settle(row, above, below)
 
 
 INDENT = 2
@@ -93,9 +124,12 @@ class MessageLayout:
     def __init__(self, message: Message | None, blocks: tuple[Block, ...]) -> None:
         self.message = message
         self.blocks = blocks
-        self._whole = False
-        self._spans: dict[int, Spans] = {}
-        self._spans_width = 0
+        self.whole = not any(block.left_out for block in blocks)
+        """Whether the blocks go to their ends."""
+        self._has_language = False
+        self._cuts: dict[int, Cuts] = {}
+        self._bodies: dict[int, Spans | Stretches] = {}
+        self._width = 0
         self._parts: tuple[Fold, list[Part]] | None = None
 
     @property
@@ -106,21 +140,16 @@ class MessageLayout:
 
     def is_ready(self, fold: Fold) -> bool:
         """Say whether the lines can be made at once."""
-        if fold.opened and not self._whole and any(block.left_out for block in self.blocks):
-            return False
-        return not any(fold.limit(block) is None and self._is_heavy(number, fold) for number, block in self._numbered())
+        return self.whole or not fold.opened
 
-    def ready_steps(self, fold: Fold) -> Steps[None]:
-        """Do what takes long before the lines can be made: the rest of the text, and the wrapping of long lines."""
-        if fold.opened and not self._whole and self.message is not None:
-            if any(block.left_out for block in self.blocks):
-                self.blocks = yield from compose_steps(self.message, whole=True)
-                self._spans = {}
-            self._whole = True
-        for number, block in self._numbered():
-            if fold.limit(block) is None and self._is_heavy(number, fold):
-                spans = yield from line_steps(block.body, fold.width - _indent(block))
-                self._spans_at(fold.width)[number] = spans
+    def take_whole_steps(self, blocks: tuple[Block, ...]) -> Steps[None]:
+        """Have the blocks to their ends."""
+        cuts = {}
+        for number, block in enumerate(blocks):
+            if len(block.body.text) > MARKED:
+                cuts[number] = yield from Cuts.steps(block.body)
+        self.blocks, self.whole, self._has_language = blocks, True, False
+        self._cuts, self._bodies, self._parts = cuts, {}, None
 
     def parts(self, fold: Fold) -> list[Part]:
         """Return the lines, the same list as long as nothing changes."""
@@ -131,6 +160,78 @@ class MessageLayout:
     def shown(self, fold: Fold) -> list[Part]:
         """Return the lines; as long as these take long to make, the ones of before."""
         return self.parts(fold) if self.is_ready(fold) else self._parts[1] if self._parts else []
+
+    def height(self, fold: Fold) -> int:
+        """Return how many lines there are, as far as that is known."""
+        return sum(part.height for part in self.shown(fold))
+
+    def above(self, fold: Fold, row: int) -> int:
+        """Return how many lines of the message stand above one."""
+        lines = 0
+        for part in self.shown(fold):
+            if row < part.room:
+                return lines + part.above(row)
+            row, lines = row - part.room, lines + part.height
+        return max(0, lines - 1)
+
+    def row(self, fold: Fold, above: int) -> int:
+        """Return the row of the line with so many above it."""
+        row = 0
+        for part in (parts := self.shown(fold)):
+            if above < part.height or part is parts[-1]:
+                return row + part.row(above)
+            row, above = row + part.room, above - part.height
+        return row
+
+    def rows(self, fold: Fold, start: int) -> Iterator[int]:
+        """Yield the rows of all lines from one on."""
+        base = 0
+        for part in self.shown(fold):
+            if start < base + part.room:
+                yield from (base + row for row in part.rows(max(0, start - base)))
+            base += part.room
+
+    def settle(self, fold: Fold, row: int, above: int, below: int) -> None:
+        """Count the lines around one for so many lines."""
+        parts, here = self.parts(fold), 0
+        while here < len(parts) - 1 and row >= parts[here].room:
+            row, here = row - parts[here].room, here + 1
+        parts[here].settle(row, above, below)
+        above -= parts[here].above(row)
+        below -= parts[here].height - parts[here].above(row)
+        for part in parts[here + 1 :]:
+            if below < 0:
+                break
+            part.settle(0, 0, below)
+            below -= part.height
+        for part in reversed(parts[:here]):
+            if above <= 0:
+                break
+            part.settle(part.room, above, 0)
+            above -= part.height
+
+    def long_texts(self, fold: Fold) -> list[Stretches]:
+        """Return the lines of those texts that are not made all at once."""
+        return [part.spans for part in self.parts(fold) if isinstance(part.spans, Stretches)]
+
+    def count_steps(self, fold: Fold) -> Steps[None]:
+        """Count all lines."""
+        for text in self.long_texts(fold) if self.is_ready(fold) else ():
+            yield from text.settle_steps()
+
+    @property
+    def lacks_language(self) -> bool:
+        """Whether lines of a file are shown, and nobody has said in which language."""
+        if self._has_language or self.message is None or self.message.tool_name not in READING_TOOLS:
+            return False
+        return any(part.kind == "body" for part in (self._parts[1] if self._parts else ()))
+
+    def take_language(self, language: str) -> None:
+        """Know the language of the file whose lines are shown; empty for none."""
+        self._has_language = True
+        for block in self.blocks:
+            if block.kind == "result":
+                block.body.take_listings(list(gone_through(block.body.text, language)))
 
     @property
     def waiting(self) -> list[SourceText]:
@@ -150,36 +251,24 @@ class MessageLayout:
                 text = part.source.text
                 if part.kind == "body":
                     # The text may be cut, or made another way than the whole one: the match must be in it.
-                    first, last = part.spans[0][0], part.spans[-1][1]
+                    first, last = part.ends
                     reach = (offset, offset + 1) if block is not None else (first, last)
                     found = next(matcher.spans(text, *reach), None)
                     if found is not None and first <= found[0] < last:
                         return row + part.row_at(found[0])
                 elif part.kind == "headline" and self._stands_for_block(part) and any(matcher.spans(text)):
                     return row
-            row += len(part.spans)
+            row += part.room
         return None
 
     def _stands_for_block(self, part: Part) -> bool:
         return part.block < 0 or self.blocks[part.block].kind in ("call", "note")
 
-    def _numbered(self) -> list[tuple[int, Block]]:
-        return list(enumerate(self.blocks))
-
-    def _is_heavy(self, number: int, fold: Fold) -> bool:
-        body = self.blocks[number].body
-        if len(body.text) <= (LIGHT_ASCII if body.text.isascii() and not body.is_prose else LIGHT):
-            return False
-        return number not in self._spans_at(fold.width)
-
-    def _spans_at(self, width: int) -> dict[int, Spans]:
-        if width != self._spans_width:
-            self._spans, self._spans_width = {}, width
-        return self._spans
-
     def _make_parts(self, fold: Fold) -> list[Part]:
+        if fold.width != self._width:
+            self._bodies, self._width = {}, fold.width
         parts: list[Part] = []
-        for number, block in self._numbered():
+        for number, block in enumerate(self.blocks):
             limit = 0 if not block.body.text else fold.limit(block)
             if block.headline is not None:
                 stop = len(block.headline.text) if limit == 0 else block.headline.stem
@@ -187,14 +276,13 @@ class MessageLayout:
             if limit == 0:
                 continue
             indent = _indent(block)
-            shown = -1
-            for spans in self._bodies(number, fold, limit):
-                if shown >= 0 and (more := _more(block, shown, spans[0][0])):
+            if limit is None:
+                parts.append(Part("body", block.body, self._body(number, fold.width - indent), number, indent))
+                shown = len(block.body.text)
+                if more := _more(block, shown, 0):
                     parts.append(Part("more", more, ((0, len(more.text)),), number, indent))
-                parts.append(Part("body", block.body, spans, number, indent))
-                shown = spans[-1][1]
-            if more := _more(block, shown, len(block.body.text)):
-                parts.append(Part("more", more, ((0, len(more.text)),), number, indent))
+            else:
+                parts += _pieces(block, number, fold.width - indent, limit)
         if self.message is None:
             parts.append(Part("headline", _GONE, ((0, len(_GONE.text)),), -1))
         elif not parts:
@@ -202,57 +290,54 @@ class MessageLayout:
             parts.append(Part("headline", nothing, ((0, len(nothing.text)),), -1))
         return parts
 
-    def _bodies(self, number: int, fold: Fold, limit: int | None) -> list[Spans]:
-        """What is shown of a block: one piece, or its beginning and its end."""
-        block = self.blocks[number]
-        spans, width = self._spans_at(fold.width), fold.width - _indent(block)
-        if limit is None and number not in spans:
-            spans[number] = finish(line_steps(block.body, width))
-        if limit is None:
-            return [spans[number]]
-        first = _first_lines(block.body.text, width, limit + 1)
-        if len(first) <= limit:
-            return [first]
-        last = _last_lines(block.body.text, width) if not block.left_out else []
-        head = first[: limit - len(last)]
-        return [head, last] if last and last[0][0] > head[-1][1] else [first[:limit]]
+    def _body(self, number: int, width: int) -> Spans | Stretches:
+        if number not in self._bodies:
+            source = self.blocks[number].body
+            if len(source.text) <= MARKED:
+                self._bodies[number] = lines_of(source, width)
+            else:
+                if number not in self._cuts:
+                    self._cuts[number] = finish(Cuts.steps(source))
+                self._bodies[number] = Stretches(source, width, self._cuts[number])
+        return self._bodies[number]
 
 
-def line_steps(source: SourceText, width: int) -> Steps[Spans]:
-    """Wrap a text and lay out its code and its tables, in steps."""
-    if not source.is_prose or len(source.text) > LONGEST_STYLED_TEXT:
-        return (yield from wrap_steps(source.text, width))
-    if not may_have_tables(source):
-        return (yield from prose_steps(source, 0, len(source.text), width))
-    start = 0
-    spans: list[Span] = []
-    for table in tables(source):
-        if lines := (yield from table_steps(source, table, width)):
-            if table.start > start:
-                spans.extend((yield from prose_steps(source, start, table.start - 1, width)))
-            spans.extend(lines)
-            start = table.stop + 1
-        yield
-    if start <= len(source.text):
-        spans.extend((yield from prose_steps(source, start, len(source.text), width)))
-    return spans
+def _pieces(block: Block, number: int, width: int, limit: int) -> Iterator[Part]:
+    """What is shown of a text in so many lines: all of it, or its beginning and its end, and how much is between."""
+    indent = _indent(block)
+    first = _first_lines(block.body, width, limit + 1)
+    source = block.end if block.left_out else block.body
+    last: Spans = _last_lines(source, width) if source and len(first) > limit else []
+    if source is block.body and last and last[0][0] <= first[limit - len(last) - 1][1]:
+        last = []
+    shown = first[: limit - len(last)]
+    yield Part("body", block.body, shown, number, indent)
+    not_shown = len(source.text) - last[0][0] if source and last else 0
+    if more := _more(block, shown[-1][1], not_shown):
+        yield Part("more", more, ((0, len(more.text)),), number, indent)
+    if source and last:
+        yield Part("body" if source is block.body else "end", source, last, number, indent)
 
 
 def _indent(block: Block) -> int:
     return INDENT if block.headline is not None else 0
 
 
-def _first_lines(text: str, width: int, count: int) -> Spans:
-    reach = 2 * count * (width + 1)
+def _first_lines(source: SourceText, width: int, count: int) -> Spans:
+    text, reach = source.text, 2 * count * (width + 1)
     while True:
-        spans = wrap(text[:reach], width)
+        is_json = source.kind == "stored"
+        spans = lines_of(source, width, 0, min(reach, len(text))) if is_json else wrap(text[:reach], width)
         if reach >= len(text) or len(spans) > count:
             return spans[:count]
         reach *= 2
 
 
-def _last_lines(text: str, width: int) -> Spans:
+def _last_lines(source: SourceText, width: int) -> Spans:
     """The last lines of a text; none if they are too long to be told from its end."""
+    text = source.text
+    if source.kind == "stored":
+        return lines_of(source, width)[-LAST_LINES:]
     start = len(text) + 1
     for _ in range(LAST_LINES):
         start = text.rfind("\n", max(0, len(text) - _REACH), start - 1) + 1
@@ -261,12 +346,13 @@ def _last_lines(text: str, width: int) -> Spans:
     return [(start + a, start + b) for a, b in wrap(text[start:], width)][-LAST_LINES:]
 
 
-def _more(block: Block, shown: int, stop: int) -> Headline | None:
-    """The line that tells how much is not shown from `shown` on up to `stop`, and how to see it."""
-    left, is_end = block.body.text[shown:stop], stop == len(block.body.text)
+def _more(block: Block, shown: int, end: int) -> Headline | None:
+    """The line that tells how much is not shown from `shown` on up to so many characters before the end."""
+    text, is_end = block.body.text, end == 0
+    left = text[shown : len(text) - end] if not block.left_out else ""
     lines = left.count("\n") - (not is_end)
-    if block.left_out and is_end:
-        amount = f"{size(len(left) + block.left_out)} more"
+    if block.left_out:
+        amount = f"{size(len(text) - shown + block.left_out - end)} more"
     elif lines > 0:
         amount = f"{lines:,} more line{'s' if lines > 1 else ''}"
     elif left.strip():

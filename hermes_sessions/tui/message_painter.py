@@ -14,9 +14,9 @@ from textual.widget import Widget
 from hermes_sessions.model import MessageStub
 from hermes_sessions.text import cell_width, fit
 from hermes_sessions.tui.line_styles import Run
+from hermes_sessions.tui.lines import Line, Mark
 from hermes_sessions.tui.looks import Looks
 from hermes_sessions.tui.openings import DIVIDERS, role_look
-from hermes_sessions.tui.transcript import Line, Mark
 
 GUTTER = 2
 """Cells in front of every line: the bar of the role, and a blank."""

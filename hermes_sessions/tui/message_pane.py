@@ -21,7 +21,7 @@ from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import Conversation, ConversationHits, MessageStub, Overview
 from hermes_sessions.services import wording
 from hermes_sessions.services.history import History
-from hermes_sessions.text import cell_width, fit, one_line
+from hermes_sessions.text import cell_width, fit, one_line, steady
 from hermes_sessions.tui.failed import Failed
 from hermes_sessions.tui.find_line import FindLine, hit_words
 from hermes_sessions.tui.go_line import GoLine
@@ -53,8 +53,10 @@ class MessagePane(Vertical):
     rewound: var[bool] = var(False, init=False)
     """Whether messages that the person took back are shown."""
 
-    def __init__(self, history: History, *, id: str | None = None) -> None:
+    def __init__(self, history: History, undone_key: str = "", *, id: str | None = None) -> None:
+        """`undone_key` is the one that shows what the person took back, if there is one."""
         super().__init__(id=id)
+        self._undone_key = f" ({undone_key})" if undone_key else ""
         self.find_line = FindLine(lambda: self.view)
         self.go_line = GoLine(lambda: self.view, history.now)
         self.conversation: Conversation | None = None
@@ -300,6 +302,10 @@ class MessagePane(Vertical):
             self._count_undone(conversation)
         except SessionsError as error:
             self.post_message(Failed(error))
+        except asyncio.CancelledError as error:
+            from hermes_sessions.tui.reading import without_frames
+
+            raise without_frames(error) from None
         self.set_class(False, "-empty")
         self._loading = False
         self._draw_frame()
@@ -339,7 +345,7 @@ class MessagePane(Vertical):
             return
         preview = self._overview.preview if self._overview else None
         title = one_line(item.title) or one_line(preview) or one_line(item.id)
-        self.border_title = Content(fit(title, room))
+        self.border_title = Content(fit(steady(title), room))
         parts = [part for part in self._facts(item) if part]
         while parts and cell_width(" · ".join(parts)) > room:
             parts.pop()
@@ -351,7 +357,9 @@ class MessagePane(Vertical):
         return (
             "following" if self.follow else "",
             self._place,
-            f"{wording.count(self.undone)} undone {'shown' if self.rewound else 'hidden'} (U)" if self.undone else "",
+            f"{wording.count(self.undone)} undone {'shown' if self.rewound else 'hidden'}{self._undone_key}"
+            if self.undone
+            else "",
             wording.moment(item.started_at),
             fit(one_line(item.tip.model), 28),
             f"{wording.count(overview.message_count)} messages" if overview else "",

@@ -15,17 +15,14 @@ from typing import Literal, NamedTuple
 
 from hermes_sessions.text import cell_width, steady, wrap
 from hermes_sessions.tui.line_styles import HIDDEN, LONGEST_STYLED_LINE, LONGEST_STYLED_TEXT, Run, SourceText
-from hermes_sessions.tui.steps import Steps
 
 Alignment = Literal["left", "right", "centre"]
 
-MOST_ROWS, MOST_CHARACTERS = 500, 32 * 1024
+MOST_ROWS, MOST_CHARACTERS = 500, 16 * 1024
 """Tables beyond this are data, not prose, and stay as they were written."""
 
 NARROWEST_COLUMN = 4
 """Cells below which no column is made narrower."""
-
-_ROWS_AT_ONCE = 16
 
 _BETWEEN, _CROSSING, _RULE = " │ ", "─┼─", "─"
 
@@ -78,10 +75,10 @@ def may_have_tables(source: SourceText) -> bool:
     return source.is_prose and len(source.text) <= LONGEST_STYLED_TEXT and "|" in source.text
 
 
-def tables(source: SourceText) -> Iterator[Table]:
-    """Yield the tables of a text that are not too large, as GitHub's Markdown has them, in their order."""
-    text, reached = source.text, 0
-    for dashes in _DELIMITER.finditer(text):
+def tables(source: SourceText, begin: int, end: int) -> Iterator[Table]:
+    """Yield the tables in a piece of a text that are not too large, as GitHub's Markdown has them, in their order."""
+    text, reached = source.text, begin
+    for dashes in _DELIMITER.finditer(text, begin, end):
         start, stop = dashes.span()
         if start <= reached or "|" not in dashes[0] or source.is_code(start):
             continue
@@ -91,23 +88,21 @@ def tables(source: SourceText) -> Iterator[Table]:
             continue
         rows = [(head, start - 1)]
         reached = stop + 1
-        while "|" in text[reached : (end := _line_end(text, reached))]:
-            rows.append((reached, end))
-            reached = end + 1
+        while reached <= end and "|" in text[reached : (row_end := _line_end(text, reached, end))]:
+            rows.append((reached, row_end))
+            reached = row_end + 1
         longest = max(b - a for a, b in rows)
         if len(rows) <= MOST_ROWS and rows[-1][1] - head <= MOST_CHARACTERS and longest <= LONGEST_STYLED_LINE:
             yield Table(tuple(rows), (start, stop), tuple(_alignment(text[a:b]) for a, b in columns))
 
 
-def table_steps(source: SourceText, table: Table, width: int) -> Steps[list[TableLine]]:
-    """Return the lines of a table in `width` cells, in steps of a few rows; none if its columns do not fit in."""
+def table_lines(source: SourceText, table: Table, width: int) -> list[TableLine]:
+    """Return the lines of a table in `width` cells; none if its columns do not fit in."""
     count = len(table.alignments)
     widths, rows = [1] * count, []
-    for number, span in enumerate(table.rows, 1):
+    for span in table.rows:
         rows.append(_Row(source, span, count))
         widths = list(map(max, widths, rows[-1].widths))
-        if number % _ROWS_AT_ONCE == 0:
-            yield
     room = width - len(_BETWEEN) * (count - 1)
     if sum(widths) > room:
         if room < NARROWEST_COLUMN * count:
@@ -120,8 +115,6 @@ def table_steps(source: SourceText, table: Table, width: int) -> Steps[list[Tabl
         lines.extend(_row_lines(row, widths, table.alignments, "" if number else "strong"))
         if number == 0:
             lines.append(TableLine(*table.dashes, (rule,)))
-        if number % _ROWS_AT_ONCE == 0:
-            yield
     return lines
 
 
@@ -134,9 +127,9 @@ def field_runs(source: SourceText, line: TableLine) -> Iterator[Run]:
             yield run._replace(look=f"{run.look} {line.look}".strip())
 
 
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return end if end >= 0 else len(text)
+def _line_end(text: str, start: int, stop: int) -> int:
+    end = text.find("\n", start, stop)
+    return end if end >= 0 else stop
 
 
 def _cells(text: str, start: int, stop: int) -> list[tuple[int, int]]:

@@ -27,11 +27,12 @@ from hermes_sessions.tui.message_copy import text_between
 from hermes_sessions.tui.message_hits import MessageHits
 from hermes_sessions.tui.message_layout import NEXT_TOOLS, Tools
 from hermes_sessions.tui.message_painter import GUTTER
-from hermes_sessions.tui.openings import Story
+from hermes_sessions.tui.openings import Story, openings_steps
 from hermes_sessions.tui.paged_view import UNKNOWN_PAGE, PagedView
-from hermes_sessions.tui.reading import BATCH, Load, Reading
-from hermes_sessions.tui.transcript import Transcript, nearest
-from hermes_sessions.tui.viewport import LAST_ROW, Here, Viewport
+from hermes_sessions.tui.reading import BATCH, Load, Reading, Slices, without_frames
+from hermes_sessions.tui.spare_memory import LARGE, give_back
+from hermes_sessions.tui.transcript import LAST_ROW, Transcript, nearest
+from hermes_sessions.tui.viewport import Here, Viewport
 
 MEASURE_AFTER_SECONDS = 0.3
 """How long nothing may have been folded or resized before heights are made exact."""
@@ -97,7 +98,9 @@ class MessageView(PagedView, inherit_bindings=False):
         """
         show = self._shows = self._shows + 1
         width, story = self._text_width, Story.of(conversation, branched_from)
-        reading = Reading(Transcript(stubs, width, tools=self.tools, reasoning=self.reasoning, story=story), load)
+        known = await Slices().run(openings_steps(stubs, story))
+        transcript = Transcript(stubs, width, tools=self.tools, reasoning=self.reasoning, story=story, known=known)
+        reading = Reading(transcript, load)
         matcher, page = Matcher(words), self.page
         index, row = max(0, len(stubs) - 1), LAST_ROW
         if at is not None and len(stubs):
@@ -126,6 +129,7 @@ class MessageView(PagedView, inherit_bindings=False):
             self._take(self.reading.of(stubs))
             viewport.renew(self.reading.transcript)
         self._moved()
+        self._measure_later()
 
     async def go_to(self, index: int) -> None:
         """Put the cursor on message number `index`, from 0, and its beginning at the top of the screen."""
@@ -144,6 +148,7 @@ class MessageView(PagedView, inherit_bindings=False):
         """Put the cursor on a message and a line of it on the screen. Its text must be here."""
         self.viewport.go_to(index, row)
         self._moved()
+        self._measure_later()  # it may have been opened for that
 
     def go_back(self, here: Here | None) -> None:
         """Be again where the person was, in the same conversation."""
@@ -238,10 +243,16 @@ class MessageView(PagedView, inherit_bindings=False):
         """Show all of the message under the cursor, or fold it."""
         viewport = self.viewport
         if len(viewport.transcript):
-            opened = viewport.transcript.is_open(viewport.cursor)
-            viewport.fold(lambda: viewport.transcript.toggle(viewport.cursor, not opened))
+            transcript, index = viewport.transcript, viewport.cursor
+            opened = transcript.fold(index).is_whole(transcript.stubs[index].role)
+            was_large = transcript.layouts.bytes > LARGE
+            viewport.fold(lambda: transcript.toggle(index, not opened))
+            if opened and was_large:
+                self.reading.forget_whole()
+                self.run_worker(give_back(), group="memory", exclusive=True)
             self._clear_selection()
             self._moved(redraw=True)
+            self._measure_later()
 
     def action_tools(self) -> None:
         """Show what tools said as a line, short, in full."""
@@ -266,7 +277,10 @@ class MessageView(PagedView, inherit_bindings=False):
 
     def _take(self, reading: Reading) -> None:
         """Show another transcript. What is found in the one before means nothing here."""
+        was_large = self.reading.transcript.layouts.bytes > LARGE
         self.reading = reading
+        if was_large:
+            self.run_worker(give_back(), group="memory", exclusive=True)
         self._clear_selection()
         self.hits.forget()
         self._measure_later()
@@ -314,7 +328,7 @@ class MessageView(PagedView, inherit_bindings=False):
                 reading, first = self.reading, self.viewport.first
                 await reading.read(sorted(wanted, key=lambda index: abs(index - first))[:BATCH])
                 if reading is self.reading:
-                    reading.transcript.trim(self.viewport.around)
+                    reading.transcript.layouts.trim(self.viewport.around)
                     self.viewport.place_again()
                     self._moved(redraw=True)
         except SessionsError as error:
@@ -330,6 +344,8 @@ class MessageView(PagedView, inherit_bindings=False):
             await self.reading.measure(self._heights_changed)
         except SessionsError as error:
             self.post_message(Failed(error))
+        except asyncio.CancelledError as error:
+            raise without_frames(error) from None
 
     def _heights_changed(self) -> None:
         self.viewport.place_again()

@@ -13,6 +13,7 @@ from hermes_sessions.model import Conversation, MessageStub
 from hermes_sessions.services import wording
 from hermes_sessions.text import one_line
 from hermes_sessions.tui.line_styles import Headline
+from hermes_sessions.tui.steps import Steps, finish
 
 Divider = Literal["day", "pause", "compressed", "continued", "branched", "undone"]
 Opening = Literal["blank", "header"] | Divider
@@ -30,6 +31,9 @@ _BURST = 0.2
 
 _QUARTER = 900
 """Seconds between the moments at which, somewhere, a local day can begin."""
+
+_AT_ONCE = 1000
+"""Messages after which the work pauses."""
 
 _NAMES = {"user": "you", "assistant": "agent"}
 
@@ -67,11 +71,20 @@ class Story(NamedTuple):
 
 def openings(stubs: Sequence[MessageStub], story: Story, start: int = 0) -> list[tuple[Opening, ...]]:
     """Return for each message from number `start` on the lines that stand above its own."""
+    return finish(openings_steps(stubs, story, start))
+
+
+def openings_steps(stubs: Sequence[MessageStub], story: Story, start: int = 0) -> Steps[list[tuple[Opening, ...]]]:
+    """`openings` in steps, for conversations of many thousand messages."""
     fork = story.fork(stubs)
     lines: list[tuple[Opening, ...]] = []
+    previous = stubs[start - 1] if start else None
     for index in range(start, len(stubs)):
-        previous = stubs[index - 1] if index else None
-        lines.append(_opening(previous, stubs[index], story, forks=index == fork))
+        stub = stubs[index]
+        lines.append(_opening(previous, stub, story, forks=index == fork))
+        previous = stub
+        if index % _AT_ONCE == 0:
+            yield
     return lines
 
 
@@ -117,10 +130,9 @@ def role_look(role: str) -> str:
 
 def _opening(previous: MessageStub | None, stub: MessageStub, story: Story, *, forks: bool) -> tuple[Opening, ...]:
     header: tuple[Opening, ...] = () if stub.role == "tool" else ("header",)
-    branched: list[Opening] = ["branched"] if forks else []
+    dividers: list[Opening] = ["branched"] if forks else []
     if previous is None:
-        return ("day", *branched, "blank", *header)
-    dividers = branched
+        return ("day", *dividers, "blank", *header)
     if previous.compacted and not stub.compacted and not stub.rewound:
         dividers.append("compressed")
     elif stub.session_id != previous.session_id:

@@ -6,6 +6,7 @@ Lies over the messages while it is open. The times are known at once; the words 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -61,10 +62,9 @@ class Prompt(NamedTuple):
 def prompts_of(stubs: Sequence[MessageStub], hits_between: Callable[[int, int], int]) -> list[Prompt]:
     """Return the prompts of a conversation. `hits_between` counts places from a message to before another."""
     starts = [index for index, stub in enumerate(stubs) if stub.role == "user"]
-    stops = [*starts[1:], len(stubs)]
     return [
         Prompt(start, stubs[start], stop - start, hits_between(start, stop))
-        for start, stop in zip(starts, stops, strict=True)
+        for start, stop in pairwise([*starts, len(stubs)])
     ]
 
 
@@ -97,7 +97,7 @@ class Outline(Vertical):
 
     def __init__(self, prompts: Sequence[Prompt], here: int, load: Load) -> None:
         super().__init__(classes="-outline")
-        self.line = AskLine("outline", "type to narrow down", id="outline")
+        self.line = AskLine("outline", "type to narrow down, Enter goes there", id="outline")
         self.line.asking = True
         self.list = PromptList(prompts, here)
         self._load = load

@@ -6,10 +6,12 @@ Imported when the palette is first opened.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from functools import partial
 
 from textual.actions import parse
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.await_complete import AwaitComplete
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 
@@ -21,6 +23,17 @@ LEFT_OUT = ("palette", "interrupt")
 
 Command = tuple[str, Key, Callable[[], Awaitable[None]]]
 """Its name, the key, and what runs it."""
+
+
+class Palette(CommandPalette):
+    """The palette, which answers once, as `Dialog` does."""
+
+    def dismiss(self, result: object = None) -> AwaitComplete:
+        return super().dismiss() if self.is_active else AwaitComplete()
+
+    def _action_command_list(self, action: str) -> None:
+        with suppress(LookupError):  # as in `Choices`
+            super()._action_command_list(action)
 
 
 class KeyCommands(Provider):

@@ -19,7 +19,9 @@ from textual.widgets import Static
 
 from hermes_sessions.model import Catalog, Conversation
 from hermes_sessions.services.history import History
+from hermes_sessions.services.settings import LIST_WIDTHS, Settings
 from hermes_sessions.tui.cost_panel import CostPanel
+from hermes_sessions.tui.keys import first_labels
 from hermes_sessions.tui.message_pane import MessagePane
 from hermes_sessions.tui.session_list import SessionList
 from hermes_sessions.tui.setting import Setting
@@ -46,6 +48,8 @@ class Panes(Horizontal):
     """The pane that has the focus, or had it before the search line."""
     zoomed: var[bool] = var(False, toggle_class="-zoomed")
     large_costs: var[bool] = var(False, toggle_class="-large-costs")
+    list_width: var[int] = var(Settings().list_width, init=False)
+    """Percent of the screen that the list has beside the messages."""
     columns: var[int] = var(0, init=False)
     """How wide the screen is. It tells, since the panes are resized too late to be laid out by it."""
 
@@ -64,13 +68,19 @@ class Panes(Horizontal):
         with Vertical(id="side"):
             yield SessionList(self._history, setting.clock, setting.directory, id="list")
             yield CostPanel(self._history, setting.clock, id="costs")
-        with MessagePane(self._history, id="messages"):
+        undone_key = first_labels(setting.keys).get("messages.rewound", "")
+        with MessagePane(self._history, undone_key, id="messages"):
             yield Static(Content("No session is selected."), id="nothing")
 
     @property
     def wide(self) -> bool:
         """Whether there is room for the messages beside the list."""
         return self.columns >= WIDE_COLUMNS
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether list and messages stand beside each other."""
+        return self.wide and not self.zoomed and not self.large_costs
 
     @property
     def names(self) -> tuple[Front, ...]:
@@ -178,15 +188,42 @@ class Panes(Horizontal):
     def watch_large_costs(self) -> None:
         if self.is_mounted:
             self.costs.large = self.large_costs
+            self._share()
+
+    def validate_list_width(self, percent: int) -> int:
+        return max(LIST_WIDTHS[0], min(percent, LIST_WIDTHS[-1]))
+
+    def watch_list_width(self) -> None:
+        self._share()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Take hold of the edge between list and messages."""
+        edge = self.query_one("#side").region.right
+        if self.side_by_side and event.screen_x in (edge - 1, edge):
+            self.screen.clear_selection()  # which has just begun
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self.app.mouse_captured is self:
+            self.list_width = round(100 * (event.screen_x + 1) / self.columns)
+
+    def on_mouse_up(self) -> None:
+        self.release_mouse()
 
     def watch_front(self) -> None:
         self._mark_front()
 
     def watch_columns(self) -> None:
         self._mark_front()
+        self._share()
 
     def watch_zoomed(self) -> None:
         self._mark_front()
+        self._share()
+
+    def _share(self) -> None:
+        """Give the list its width, where the style sheet leaves it room for one."""
+        self.query_one("#side").styles.width = f"{self.list_width}%" if self.side_by_side else None
 
     def _mark_front(self) -> None:
         """Tell the style sheet which pane is in front, where one is shown at a time. Elsewhere that changes nothing on

@@ -23,11 +23,6 @@ from hermes_sessions.tui.line_styles import (
     may_be_marked,
 )
 from hermes_sessions.tui.markdown_lines import GAP
-from hermes_sessions.tui.steps import Steps
-from hermes_sessions.tui.wrapping import wrap_steps
-
-STEP = 8 * 1024
-"""Characters after which the work pauses."""
 
 
 class LedLine(NamedTuple):
@@ -41,7 +36,7 @@ class LedLine(NamedTuple):
 Lines = list[tuple[int, int] | LedLine]
 
 
-def prose_steps(source: SourceText, start: int, stop: int, width: int) -> Steps[Lines]:
+def prose_lines(source: SourceText, start: int, stop: int, width: int) -> Lines:
     """Return the lines of a piece of a text, whole lines of it, in `width` cells."""
     lines: Lines = []
     blocks = source.blocks
@@ -50,32 +45,25 @@ def prose_steps(source: SourceText, start: int, stop: int, width: int) -> Steps[
         if block.start >= stop:
             break
         if block.start > start:
-            yield from _words(source, start, block.start - 1, width, lines)
-        yield from _code(source, block, max(start, block.start), width, lines)
+            _words(source, start, block.start - 1, width, lines)
+        _code(source, block, max(start, block.start), min(stop, block.stop), width, lines)
         start = block.stop + 1
     if start <= stop:
-        yield from _words(source, start, stop, width, lines)
+        _words(source, start, stop, width, lines)
     return lines
 
 
-def _words(source: SourceText, start: int, stop: int, width: int, lines: Lines) -> Steps[None]:
-    text = source.text
-    while start <= stop:
-        end = stop if stop - start <= STEP else text.rfind("\n", start, start + STEP)
-        if end < 0 and (end := text.find("\n", start, stop)) < 0:
-            end = stop
-        piece = text[start:end]
-        if len(piece) > STEP or not may_be_marked(piece):
-            lines.extend((start + a, start + b) for a, b in (yield from wrap_steps(piece, width)))
-        else:
-            for a, b in _source_lines(text, start, end):
-                _wrap_line(source, a, b, width, lines)
-        start = end + 1
-        yield
+def _words(source: SourceText, start: int, stop: int, width: int, lines: Lines) -> None:
+    piece = source.text[start:stop]
+    if may_be_marked(piece):
+        for a, b in _source_lines(source.text, start, stop):
+            _wrap_line(source, a, b, width, lines)
+    else:
+        lines.extend((start + a, start + b) for a, b in wrap(piece, width))
 
 
-def _code(source: SourceText, block: CodeBlock, start: int, width: int, lines: Lines) -> Steps[None]:
-    for number, (a, b) in enumerate(_source_lines(source.text, start, block.stop), 1):
+def _code(source: SourceText, block: CodeBlock, start: int, stop: int, width: int, lines: Lines) -> None:
+    for a, b in _source_lines(source.text, start, stop):
         lead = source.code_lead(block, a)
         room = width - cell_width(lead.text)
         if room < 1 or block.is_fence(a):
@@ -84,8 +72,6 @@ def _code(source: SourceText, block: CodeBlock, start: int, width: int, lines: L
         for place, (c, d) in enumerate(wrap(source.text[a:b], room)):
             goes_on = Lead(GOES_ON[: len(lead.text)], f"{lead.look} muted")
             lines.append(LedLine(a + c, a + d, goes_on if place else lead))
-        if number % 128 == 0:
-            yield
 
 
 def _wrap_line(source: SourceText, start: int, stop: int, width: int, lines: Lines) -> None:

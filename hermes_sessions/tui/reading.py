@@ -14,9 +14,12 @@ from typing import TypeAlias, TypeVar
 from hermes_sessions.model import Message, MessageStub
 from hermes_sessions.tui.code_colours import colours
 from hermes_sessions.tui.line_styles import SourceText
+from hermes_sessions.tui.listings import language_in
 from hermes_sessions.tui.matcher import Matcher
+from hermes_sessions.tui.message_blocks import Block, compose_steps
 from hermes_sessions.tui.message_layout import MessageLayout
 from hermes_sessions.tui.steps import Steps
+from hermes_sessions.tui.stored_json import decoded_steps
 from hermes_sessions.tui.transcript import Transcript
 
 T = TypeVar("T")
@@ -28,6 +31,9 @@ SLICE_SECONDS = 0.006
 
 BATCH = 64
 """Messages asked for at once."""
+
+KEPT = 64 * 1024
+"""Characters of a message from which on its blocks are not made anew for the next step to a place in it."""
 
 MEASURED_BYTES = 8 * 1024 * 1024
 """Conversations up to this size are read to their end to know their exact height."""
@@ -44,6 +50,7 @@ class Reading:
         self._load = load
         self._slices = Slices()
         self._is_colouring = False
+        self._whole: tuple[int, Message, tuple[Block, ...]] | None = None
 
     def of(self, stubs: Sequence[MessageStub]) -> Reading:
         """Return the reading of another outline of the same conversation, with the texts that are here."""
@@ -51,9 +58,17 @@ class Reading:
 
     async def fetch(self, indices: Iterable[int]) -> dict[int, Message | None]:
         """Return messages by their indices, None for one that is gone."""
-        stubs = {index: self.transcript.stubs[index] for index in indices}
+        found: dict[int, Message | None] = {}
+        stubs = {}
+        for index in indices:
+            if layout := self.transcript.layout(index):
+                found[index] = layout.message
+            elif self._whole and self._whole[0] == index:
+                found[index] = self._whole[1]
+            else:
+                stubs[index] = self.transcript.stubs[index]
         messages = await self._load(list(stubs.values())) if stubs and self._load else {}
-        found = {index: messages.get(stub.id) for index, stub in stubs.items()}
+        found |= {index: messages.get(stub.id) for index, stub in stubs.items()}
         if callers := {index: caller for index in found if (caller := self._caller(index, found[index])) is not None}:
             said = found | await self.fetch(set(callers.values()) - found.keys())
             for index, caller in callers.items():
@@ -66,11 +81,32 @@ class Reading:
         for index, message in (await self.fetch(i for i in indices if transcript.layout(i) is None)).items():
             transcript.put(index, await self._slices.run(transcript.layout_steps(index, message)))
         for index in transcript.missing(indices):
-            await self._slices.run(transcript.ready_steps(index))
+            if (layout := transcript.layout(index)) and layout.message is not None:
+                blocks = await self.whole(index, layout.message)
+                await self._slices.run(layout.take_whole_steps(blocks))
+
+    async def whole(self, index: int, message: Message) -> tuple[Block, ...]:
+        """Return the blocks of a message to their ends; those of a long one are kept: they are asked for again."""
+        layout = self.transcript.layout(index)
+        if layout is not None and layout.whole:
+            return layout.blocks
+        if self._whole is not None and self._whole[0] == index:
+            return self._whole[2]
+        blocks = await self._slices.run(compose_steps(message, whole=True))
+        if len(message.text) > KEPT:
+            self._whole = index, message, blocks
+        return blocks
+
+    def forget_whole(self) -> None:
+        """Forget the blocks that were made last."""
+        self._whole = None
 
     def is_plain(self, indices: Iterable[int]) -> bool:
         """Say whether code in these messages lacks its colours, and nobody is at it."""
-        return not self._is_colouring and next(self._waiting(indices), None) is not None
+        if self._is_colouring:
+            return False
+        indices = list(indices)
+        return next(self._nameless(indices), None) is not None or next(self._waiting(indices), None) is not None
 
     async def colour(self, around: Callable[[], Iterable[int]], changed: Callable[[], None]) -> None:
         """Give the code in the messages that are `around` its colours; calls `changed` after each text of them."""
@@ -78,6 +114,7 @@ class Reading:
             return
         self._is_colouring = True
         try:
+            await self._learn_languages(around())
             while source := next(self._waiting(around()), None):
                 for block in list(source.waiting):
                     code = source.text[block.first : max(block.first, block.last)]
@@ -85,6 +122,25 @@ class Reading:
                 changed()
         finally:
             self._is_colouring = False
+
+    async def _learn_languages(self, indices: Iterable[int]) -> None:
+        """Find the calls that results with lines of files answer: they name the files."""
+        for index in list(self._nameless(indices)):
+            layout = self.transcript.layout(index)
+            if layout is None or layout.message is None:
+                continue
+            result, language = layout.message, ""
+            if result.tool_call_id and (at := self._asked_by(index)) is not None:
+                caller = (await self.fetch([at]))[at]
+                calls = caller.tool_calls if caller else ()
+                call = next((call for call in calls if call.id == result.tool_call_id), None)
+                language = language_in(await self._slices.run(decoded_steps(call.arguments))) if call else ""
+            layout.take_language(language)
+
+    def _nameless(self, indices: Iterable[int]) -> Iterator[int]:
+        for index in indices:
+            if (layout := self.transcript.layout(index)) and layout.lacks_language:
+                yield index
 
     def _waiting(self, indices: Iterable[int]) -> Iterator[SourceText]:
         layouts = map(self.transcript.layout, indices)
@@ -121,6 +177,10 @@ class Reading:
         """Where the call stands whose result has no name, as Hermes' command line stored them once."""
         if message is None or message.role != "tool" or message.tool_name or not message.tool_call_id:
             return None
+        return self._asked_by(index)
+
+    def _asked_by(self, index: int) -> int | None:
+        """Where the nearest message stands in which a tool may have been called."""
         stubs = self.transcript.stubs
         before = range(index - 1, max(-1, index - 1 - _MOST_RESULTS), -1)
         return next((near for near in before if stubs[near].role == "assistant"), None)
@@ -134,10 +194,22 @@ class Reading:
         for start in range(0, len(indices), BATCH):
             measured: list[tuple[int, MessageLayout]] = []
             for index, message in (await self.fetch(indices[start : start + BATCH])).items():
-                measured.append((index, await self._slices.run(transcript.layout_steps(index, message))))
+                layout = transcript.layout(index)
+                if layout is None:
+                    layout = await self._slices.run(transcript.layout_steps(index, message))
+                await self._slices.run(layout.count_steps(transcript.fold(index)))
+                measured.append((index, layout))
             # All at once: between two slices the heights and the scroll position must fit together.
-            if transcript.measure(measured):
+            if transcript.take(measured):
                 changed()
+
+
+def without_frames(error: asyncio.CancelledError) -> asyncio.CancelledError:
+    """Return the error to be raised again by work on texts that was cancelled.
+
+    Textual's worker keeps it, and the two keep each other and every text in the frames until all garbage is collected.
+    """
+    return error.with_traceback(None)
 
 
 def _named(result: Message | None, caller: Message | None) -> Message | None:

@@ -61,6 +61,15 @@ class LineInput(Input):
     ) -> None:
         super().__init__(value, placeholder, highlighter, id=id, compact=True, select_on_focus=False)
 
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Never: what is text is taken here before it could be a command, but Textual would also drop the command
+        before it sees that a person has bound that to another key."""
+        return False
+
+    def action_paste(self) -> None:
+        if line := one_line(self.app.clipboard):
+            self.replace(line, *sorted(self.selection))
+
     def action_cursor_left(self, select: bool = False) -> None:
         if select or not self.selection.is_empty:
             super().action_cursor_left(select)
@@ -234,11 +243,9 @@ class SearchBar(Horizontal):
         return made is not None
 
     def unknown(self) -> str:
-        """What is asked for that is nowhere in the store, as far as its words are known."""
+        """What is asked for that is no key, or nowhere in the store as far as its words are known."""
         from hermes_sessions.services.completion import unknown_values
 
-        if not self._vocabulary:
-            return ""
         for _, _, message, suggestion in unknown_values(self.text, self._vocabulary, typing=True):
             return one_line(f"Did you mean {suggestion}?" if suggestion else message)
         return ""

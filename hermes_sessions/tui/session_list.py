@@ -107,7 +107,9 @@ class SessionList(ConversationList):
         """Keys that would change nothing do not work, so that nobody is told of them."""
         match action:
             case "sort" | "reverse" | "group":
-                return self._result is None
+                return self._result is None and self.listed.total > 0
+            case "lineage":
+                return self.conversation is not None
             case "archived":
                 return not self.listed.hits and (self.listing.archived or self.listed.archived > 0)
             case "minor":
@@ -115,7 +117,7 @@ class SessionList(ConversationList):
             case "directory":
                 return self._directory is not None
             case "two_lines":
-                return not self.listed.hits
+                return not self.listed.hits and self.listed.total > 0
             case _:
                 return super().check_action(action, parameters)
 

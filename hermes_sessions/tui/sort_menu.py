@@ -8,12 +8,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from hermes_sessions.services.sorting import SORTS
 from hermes_sessions.text import pad
+from hermes_sessions.tui.dialog import Choices, Dialog
+from hermes_sessions.tui.key_line import KeyLine
 from hermes_sessions.tui.list_frame import SORT_WORDS, arrow
 from hermes_sessions.tui.listing import Listing
 
@@ -30,14 +31,14 @@ HINTS = {"title": "name", "source": "origin"}
 """What the key stands for, where that is not the word itself."""
 
 
-class SortMenu(ModalScreen[str | None]):
+class SortMenu(Dialog[str | None]):
     """Asks for an order; the answer is one of `services.sorting.SORTS`, or None."""
 
     CSS = """
     SortMenu { align: left top; background: $background 0%; &:ansi { background: transparent; } }
     SortMenu OptionList {
         width: 34; height: auto; max-height: 100%; margin: 2 2; padding: 0 1;
-        border: round $rule-focus; border-title-color: $rule-focus; border-title-style: bold;
+        border: $frame $rule-focus; border-title-color: $rule-focus; border-title-style: bold;
         border-subtitle-color: $muted; background: $background; background-tint: $background 0%;
         & > .option-list--option-highlighted, &:focus > .option-list--option-highlighted {
             background: $cursor; color: $foreground; text-style: none;
@@ -46,6 +47,7 @@ class SortMenu(ModalScreen[str | None]):
     }
     """
     BINDINGS: ClassVar = [
+        Binding("enter", "choose", "sort", priority=True),
         Binding("escape,q", "dismiss(None)", "close"),
         Binding("j", "move('cursor_down')", "down", show=False),
         Binding("k", "move('cursor_up')", "up", show=False),
@@ -57,14 +59,20 @@ class SortMenu(ModalScreen[str | None]):
         self._listing = listing
 
     def compose(self) -> ComposeResult:
-        menu = OptionList(*(Option(self._line(sort), id=sort) for sort in SORTS))
+        menu = Choices(*(Option(self._line(sort), id=sort) for sort in SORTS))
         menu.border_title = Content("Sort by")
-        menu.border_subtitle = Content("again: reversed · Esc closes")
+        menu.border_subtitle = Content("again: reversed")
         menu.highlighted = SORTS.index(self._listing.sort)
         yield menu
+        yield KeyLine()
+
+    def action_choose(self) -> None:
+        for menu in self.query(OptionList):
+            menu.action_select()
 
     def action_move(self, name: str) -> None:
-        getattr(self.query_one(OptionList), f"action_{name}")()
+        for menu in self.query(OptionList):
+            getattr(menu, f"action_{name}")()
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:

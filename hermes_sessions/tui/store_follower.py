@@ -17,13 +17,14 @@ REST_FACTOR = 10.0
 
 
 class StoreFollower:
-    """Reads the whole store, then what is new in it, for as long as `run` runs."""
+    """Reads the whole store, then what is new in it, for as long as `run` runs; `look` is called now and then."""
 
     def __init__(
         self,
         history: History,
         take: Callable[[Catalog], None],
         fail: Callable[[SessionsError], None],
+        look: Callable[[], None],
         stopwatch: Callable[[], float],
         poll_seconds: float,
     ) -> None:
@@ -32,6 +33,7 @@ class StoreFollower:
         self._history = history
         self._take = take
         self._fail = fail
+        self._look = look
         self._stopwatch = stopwatch
         self._poll_seconds = poll_seconds
         self._rest_until = stopwatch()
@@ -59,6 +61,7 @@ class StoreFollower:
             except SessionsError as error:
                 trouble = True
                 self._fail(error)
+            self._look()
             await asyncio.sleep(self._poll_seconds)
 
     async def read_now(self) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from hermes_sessions.tui.steps import Steps
 
@@ -15,26 +15,46 @@ _PIECES = 2000
 """Pieces of JSON written before the work pauses."""
 
 
+LONGEST_UNFOLDED = 1024 * 1024
+"""Characters beyond which a list, or an object in an object, stays as it is stored."""
+
+AS_STORED: Final = object()
+"""In place of a value that holds too long a list."""
+
+_STRING_AT_ONCE = 256 * 1024
 _DECODER = json.JSONDecoder(strict=False)
 _BLANKS = re.compile(r"[ \t\n\r]*")
+_STRING = re.compile(r'(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+')
+_HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
+_LONGEST_ESCAPE = 12
+"""Characters of a sign that is spelt as two halves."""
+
+
+class _TooLong(Exception):
+    """A list of more characters than are unfolded."""
 
 
 def decoded_steps(raw: str, light: int = 256 * 1024) -> Steps[Any]:
-    """Return the list or object that `raw` spells, or None; one of more than `light` characters is read in steps."""
+    """Return the list or object that `raw` spells, None if it is none; one of more than `light` characters is read in
+    steps, and if most of it is one list it is `AS_STORED`."""
     if raw.lstrip()[:1] not in ("{", "["):
         return None
     try:
         if len(raw) <= light:
             return json.loads(raw, strict=False)
-        value, end = yield from _value_steps(raw, 0)
+        value, end = yield from _value_steps(raw, 0, top=True)
         return value if _BLANKS.fullmatch(raw, end) else None
+    except _TooLong:
+        return AS_STORED
     except (ValueError, IndexError, RecursionError):
         return None
 
 
-def _value_steps(raw: str, place: int) -> Steps[tuple[Any, int]]:
+def _value_steps(raw: str, place: int, *, top: bool = False) -> Steps[tuple[Any, int]]:
     """A value, and where it ends: objects in objects are gone into, what is in a list is read at once."""
-    place = _after_blanks(raw, place)
+    place = begin = _after_blanks(raw, place)
+    if raw[place] == '"':
+        return (yield from _string_steps(raw, place))
     if raw[place] == "{":
         found: dict[str, Any] = {}
         while (place := _after_blanks(raw, place + 1)) and (raw[place] != "}" or found):
@@ -46,6 +66,8 @@ def _value_steps(raw: str, place: int) -> Steps[tuple[Any, int]]:
                 break
             if raw[place] != ",":
                 raise ValueError
+            if not top and place - begin > LONGEST_UNFOLDED:
+                raise _TooLong
             yield
         return found, place + 1
     if raw[place] != "[":
@@ -58,9 +80,37 @@ def _value_steps(raw: str, place: int) -> Steps[tuple[Any, int]]:
             break
         if raw[place] != ",":
             raise ValueError
+        if place - begin > LONGEST_UNFOLDED:
+            raise _TooLong
         if len(items) % 100 == 0:
             yield
     return items, place + 1
+
+
+def _string_steps(raw: str, place: int) -> Steps[tuple[str, int]]:
+    """A string, and where it ends."""
+    pieces = []
+    start = place + 1
+    while True:
+        stop = _between_escapes(raw, start, start + _STRING_AT_ONCE)
+        piece, end = _DECODER.raw_decode(f'"{raw[start:stop]}"')
+        pieces.append(piece)
+        if end < stop - start + 2 or stop in (start, len(raw)):
+            return "".join(pieces), start + end - 1
+        start = stop
+        yield
+
+
+def _between_escapes(raw: str, start: int, limit: int) -> int:
+    """A place at or before a limit that divides no escape sequence of a string, and no pair of them."""
+    stop = limit = min(limit, len(raw))
+    while stop > start and (escape := raw.rfind("\\", max(start, stop - _LONGEST_ESCAPE), stop)) >= 0:
+        stop = escape
+    if stop > start or limit == start:
+        return stop
+    stop = _STRING.match(raw, start, limit).end()  # type: ignore[union-attr]  # it may match nothing
+    half = _HALF.search(raw, max(start, stop - _LONGEST_ESCAPE // 2), stop)
+    return half.start() if half and half.start() > start else stop
 
 
 def _after_blanks(raw: str, place: int) -> int:

@@ -5,8 +5,9 @@ Every way out ends with a word on what was taken and where it is now. What there
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,22 +17,30 @@ from hermes_sessions.errors import SessionsError
 from hermes_sessions.model import Conversation, Message
 from hermes_sessions.services import clipboard, editing, wording
 from hermes_sessions.services.history import History
-from hermes_sessions.text import clean, one_line
+from hermes_sessions.text import one_line
 from hermes_sessions.tui import terminal
 from hermes_sessions.tui.markdown import body_of, looks_like_diff, markdown_steps
-from hermes_sessions.tui.message_blocks import compose_steps
+from hermes_sessions.tui.message_blocks import clean_steps, compose_steps
 from hermes_sessions.tui.reading import Slices
+from hermes_sessions.tui.steps import Steps
+from hermes_sessions.tui.stored_json import decoded_steps
 
 if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
 
     from hermes_sessions.services.resuming import ResumePlan
+    from hermes_sessions.tui.copy_menu import Copyable
 
 PAGE = 128
 """Messages held in memory at once, besides what was made of those before."""
 
-TELL_FROM = 2_000
-"""Messages from which on it is said that they are being put together."""
+MOST_BYTES = 256 * 1024 * 1024
+"""What is put together at most: all of it is held in memory."""
+
+SAY_AFTER_SECONDS = 0.5
+
+_AT_ONCE = 256 * 1024
+"""Characters after which the work on a text pauses."""
 
 
 class Takeaway:
@@ -62,31 +71,38 @@ class Takeaway:
         self._app.run_worker(self._edit(conversations, message), group="edit", exclusive=True)
 
     async def _choose(self, conversations: Sequence[Conversation], message: Message | None) -> None:
-        from hermes_sessions.tui.copy_menu import Copyable, CopyScreen, copyables
+        from hermes_sessions.tui.copy_menu import CopyScreen, copyables
 
-        choices = await copyables(conversations, message, [self._command(item) for item in conversations])
+        choices = await copyables(conversations, message, self._command)
 
         def chosen(choice: Copyable | None) -> None:
-            if choice is not None and choice.text is not None:
-                self.copy(choice.text, choice.name)
-            elif choice is not None:
-                self._app.run_worker(self._copy_whole(conversations), group="copy", exclusive=True)
+            if choice is not None:
+                self._app.run_worker(self._copy_chosen(choice, conversations), group="copy", exclusive=True)
 
         self._app.push_screen(CopyScreen(choices), chosen)
 
-    async def _copy_whole(self, conversations: Sequence[Conversation]) -> None:
-        if (text := await self._whole(conversations)) is not None:
-            await self._copy(text, "conversation")
+    async def _copy_chosen(self, choice: Copyable, conversations: Sequence[Conversation]) -> None:
+        from hermes_sessions.tui.copy_menu import join_steps
+
+        text, name, count = choice.text, choice.name, len(conversations)
+        if text is None and choice.lines is not None:
+            with self._saying(f"Putting {wording.count(count)} lines together …"):
+                text = await Slices().run(join_steps(choice.lines()))
+        elif text is None:
+            text, name = await self._whole(conversations), "conversation"
+        if text is not None:
+            await self._copy(text, name)
 
     async def _copy(self, text: str, name: str) -> None:
-        text = clean(text)
-        amount = wording.size(len(text.encode("utf-8", "replace")))
+        slices = Slices()
+        text, _ = await slices.run(clean_steps(text))
+        amount = wording.size(await slices.run(_bytes_steps(text)))
         ways = await terminal.copy(self._app, text, self._environ)
         if ways:
             self._say(f"Copied {name} ({amount}) to the {' and '.join(ways)}.")
             return
         try:
-            path = clipboard.save(text)
+            path = await asyncio.to_thread(clipboard.save, text)
         except SessionsError as error:
             self._say(error.message, severity="error")
         else:
@@ -123,14 +139,23 @@ class Takeaway:
                 self._say("What you changed is not kept: it was a copy.", severity="warning")
 
     async def _whole(self, conversations: Sequence[Conversation]) -> str | None:
-        """All of the conversations as Markdown; None if they could not be read, which then has been said."""
+        """All of the conversations as Markdown; None if they could not be read, or are too much, which then has been
+        said."""
+        count = len(conversations)
+        whose = "the conversation" if count == 1 else f"{wording.count(count)} conversations"
+        with self._saying(f"Putting {whose} together …"):
+            return await self._put_together(conversations)
+
+    async def _put_together(self, conversations: Sequence[Conversation]) -> str | None:
         parts: list[str] = []
-        slices = Slices()
+        slices, amount = Slices(), 0
         try:
             for item in conversations:
                 stubs = await self._history.outline(item)
-                if len(stubs) >= TELL_FROM:
-                    self._say(f"Putting {wording.count(len(stubs))} messages together …")
+                amount += sum(stub.size for stub in stubs)
+                if amount > MOST_BYTES:
+                    self._say(f"That is more than {wording.size(MOST_BYTES)}: mark fewer sessions.", severity="error")
+                    return None
                 parts.append(f"# {one_line(item.title) or one_line(item.id)}\n\nSession {one_line(item.id)}")
                 for start in range(0, len(stubs), PAGE):
                     page = stubs[start : start + PAGE]
@@ -150,8 +175,25 @@ class Takeaway:
         except SessionsError as error:
             return error.hint
 
+    @contextmanager
+    def _saying(self, words: str) -> Iterator[None]:
+        """Say what is going on, if it is not over in half a second."""
+        timer = self._app.set_timer(SAY_AFTER_SECONDS, lambda: self._say(words))
+        try:
+            yield
+        finally:
+            timer.stop()
+
     def _say(self, words: str, severity: SeverityLevel = "information") -> None:
         self._app.notify(words, severity=severity, markup=False)
+
+
+def _bytes_steps(text: str) -> Steps[int]:
+    amount = 0
+    for start in range(0, len(text), _AT_ONCE):
+        amount += len(text[start : start + _AT_ONCE].encode("utf-8", "replace"))
+        yield
+    return amount
 
 
 async def _text_of(message: Message) -> tuple[str, str]:
@@ -162,8 +204,5 @@ async def _text_of(message: Message) -> tuple[str, str]:
     text = body_of(await slices.run(compose_steps(message, whole=True)), "result", "text")
     if looks_like_diff(text):
         return text, ".diff"
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return text, ".txt"
-    return text, ".json"
+    is_json = await slices.run(decoded_steps(text)) is not None
+    return text, ".json" if is_json else ".txt"

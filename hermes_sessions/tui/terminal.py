@@ -12,6 +12,8 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
+from functools import partial
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,12 +53,15 @@ def prepare(environ: MutableMapping[str, str]) -> None:
 def restored() -> Iterator[None]:
     """Leave the terminal as it was, whatever happens in between, also for a program that replaces this one."""
     attributes = None
+    handlers = {number: signal.getsignal(number) for number in _ending_signals()}
     if sys.platform != "win32":
         with suppress(termios.error, OSError):
             attributes = termios.tcgetattr(0)
     try:
         yield
     finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         if sys.platform != "win32":
             if attributes is not None:
                 with suppress(termios.error, OSError):
@@ -70,20 +75,22 @@ def watch(app: App[Any]) -> None:
     import asyncio
 
     loop = asyncio.get_running_loop()
-    for name in ENDING_SIGNALS:
-        number = getattr(signal, name, None)
-        if number is not None:
-            with suppress(NotImplementedError, ValueError, RuntimeError):
-                loop.add_signal_handler(number, _end, app, 128 + number)
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        timer = threading.Timer(HARD_END_SECONDS, end_hard, (128 + number,))
+        timer.daemon = True
+        timer.start()
+        loop.call_soon_threadsafe(partial(app.exit, return_code=128 + number))
+
+    # By Python, not by the loop: that loses signals while keys come faster than it answers them, as its pipe is full.
+    for number in _ending_signals():
+        signal.signal(number, end)
     app.app_resume_signal.subscribe(app, lambda _: app.refresh(layout=True))
     app.set_interval(WATCH_SECONDS, lambda: _watch_terminal(app))
 
 
-def _end(app: App[Any], code: int) -> None:
-    app.exit(return_code=code)
-    timer = threading.Timer(HARD_END_SECONDS, end_hard, (code,))
-    timer.daemon = True
-    timer.start()
+def _ending_signals() -> list[signal.Signals]:
+    return [signal.Signals[name] for name in ENDING_SIGNALS if hasattr(signal, name)]
 
 
 def end_hard(code: int) -> None:
@@ -112,7 +119,7 @@ async def copy(app: App[Any], text: str, environ: Mapping[str, str]) -> list[str
     from hermes_sessions.services.clipboard import feed, programs
 
     ways: list[str] = []
-    if len(text.encode("utf-8", "replace")) <= LARGEST_COPY:
+    if len(text) <= LARGEST_COPY and len(text.encode("utf-8", "replace")) <= LARGEST_COPY:
         app.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         ways.append("clipboard")
     if not app.is_headless:

@@ -10,20 +10,22 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
+
+from hermes_sessions.tui.dialog import Choices, Dialog
+from hermes_sessions.tui.key_line import KeyLine
 
 SHOW_AFTER_SECONDS = 0.08
 """How long the cursor must stand still: colours take a moment to change."""
 
 
-class ThemeScreen(ModalScreen[str | None]):
+class ThemeScreen(Dialog[str | None]):
     """Asks for a theme; the answer is its name, or None for the one there was."""
 
-    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar = [
+        Binding("enter", "keep", "keep", priority=True),
         Binding("escape,q", "dismiss(None)", "close"),
         Binding("j", "cursor('down')", "down", show=False),
         Binding("k", "cursor('up')", "up", show=False),
@@ -41,14 +43,18 @@ class ThemeScreen(ModalScreen[str | None]):
         names = [name for name, _ in self._choices]
         with Vertical(id="dialog", classes="themes") as dialog:
             dialog.border_title = Content("Theme")
-            dialog.border_subtitle = Content("Enter keeps · Esc closes")
-            themes = OptionList(*(Option(Content(words), id=name) for name, words in self._choices), compact=True)
+            themes = Choices(*(Option(Content(words), id=name) for name, words in self._choices), compact=True)
             themes.highlighted = names.index(self._current) if self._current in names else 0
             yield themes
+        yield KeyLine()
+
+    def action_keep(self) -> None:
+        for themes in self.query(OptionList):
+            themes.action_select()
 
     def action_cursor(self, way: str) -> None:
-        themes = self.query_one(OptionList)
-        themes.action_cursor_down() if way == "down" else themes.action_cursor_up()
+        for themes in self.query(OptionList):
+            themes.action_cursor_down() if way == "down" else themes.action_cursor_up()
 
     @on(OptionList.OptionHighlighted)
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:

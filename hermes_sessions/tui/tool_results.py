@@ -16,7 +16,7 @@ from hermes_sessions.text import one_line
 from hermes_sessions.tui.diffs import diffs
 from hermes_sessions.tui.line_styles import TextKind
 from hermes_sessions.tui.steps import Steps
-from hermes_sessions.tui.stored_json import decoded_steps, unfold_steps
+from hermes_sessions.tui.stored_json import AS_STORED, decoded_steps, unfold_steps
 from hermes_sessions.tui.tool_calls import LONGEST, Piece, change_counts, tool_name
 
 PARSED = 256 * 1024
@@ -25,9 +25,16 @@ PARSED = 256 * 1024
 BEGINNING = 64 * 1024
 """Characters of such a result that are looked at."""
 
+END = 8 * 1024
+"""Characters of its end that are, too."""
+
 _FIRST_TEXT = re.compile(r'\s*\{\s*"(?:output|content|result|stdout|text)"\s*:\s*(?=")')
 _EXIT_CODE = re.compile(r'"exit_code"\s*:\s*(-?\d{1,9})\b')
 _FAILURE = re.compile(r"\s*(?:(?:[Tt]ool )?(?:ERROR|Error|error)\b|Traceback \(most recent call last\)|fatal: )")
+_BEHIND = re.compile(
+    r'"(?:\s*,\s*"\w{1,40}"\s*:\s*(?:[\w.+-]{1,40}|"(?:[^"\\]|\\.){0,200}+"|\[\]|\{\}))*+\s*\}\s*$', re.ASCII
+)
+_LONGEST_ESCAPE = 6
 _LENIENT = json.JSONDecoder(strict=False)
 _SECONDS = ("duration_seconds", "elapsed_seconds", "duration", "elapsed", "execution_time", "took")
 _BAD, _GOOD = frozenset({"error", "failed", "failure", "timeout"}), frozenset({"success", "ok", "completed", "done"})
@@ -48,6 +55,8 @@ class Outcome(NamedTuple):
     seconds: float | None = None
     glimpse: str = ""
     """What a person wants to know of it first, if that is not its first line."""
+    end: str = ""
+    """The end of its text where only the beginning was looked at."""
 
 
 def outcome_steps(raw: str, whole: bool) -> Steps[Outcome]:
@@ -56,6 +65,8 @@ def outcome_steps(raw: str, whole: bool) -> Steps[Outcome]:
         return _beginning(raw)
     value = yield from decoded_steps(raw)
     yield
+    if value is AS_STORED:
+        return Outcome(raw, "stored")
     if not isinstance(value, dict):
         failed = _FAILURE.match(raw) is not None
         text = raw if value is None else (yield from unfold_steps(value))
@@ -148,10 +159,10 @@ def _glimpse(value: Mapping[str, Any]) -> str:
 
 
 def _beginning(raw: str) -> Outcome:
-    """A result too long to be parsed: its first string, as far as the limit, and the exit code."""
+    """A result too long to be parsed: its first string, as far as the limit, the end of it, and the exit code."""
     start = _FIRST_TEXT.match(raw)
     if start is None:
-        return Outcome(raw, "result")
+        return Outcome(raw, "stored" if raw.lstrip()[:1] in ("{", "[") else "result")
     piece = raw[start.end() : start.end() + BEGINNING]  # from its opening quote
     for back in range(7):  # an escape cut in two makes the string invalid; the longest has six characters
         try:
@@ -161,5 +172,18 @@ def _beginning(raw: str) -> Outcome:
         found = _EXIT_CODE.search(raw, max(0, len(raw) - 400))
         code = int(found[1]) if found else None
         succeeded = None if code is None else code == 0
-        return Outcome(text, "result", code, succeeded, max(0, len(raw) - start.end() - end))
+        left_out = max(0, len(raw) - start.end() - end)
+        return Outcome(text, "result", code, succeeded, left_out, end=_end(raw[-END:]))
     return Outcome(raw, "result")
+
+
+def _end(raw: str) -> str:
+    """The end of the string that nothing but small values stands behind."""
+    behind = _BEHIND.search(raw)
+    for start in range(_LONGEST_ESCAPE if behind else 0):  # it may begin inside of an escape
+        try:
+            text: str = _LENIENT.decode(f'"{raw[start : behind.start()]}"')  # type: ignore[union-attr]
+        except ValueError:
+            continue
+        return text
+    return ""

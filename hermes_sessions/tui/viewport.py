@@ -10,10 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hermes_sessions.tui.findings import Place
-from hermes_sessions.tui.transcript import Spot, Transcript, nearest
-
-LAST_ROW = 1 << 32
-"""More rows than a message can have."""
+from hermes_sessions.tui.transcript import LAST_ROW, Spot, Transcript, nearest
 
 
 class Here(NamedTuple):
@@ -42,6 +39,7 @@ class Viewport:
         """The message that keys act on; always one of those on the screen."""
         self.at_end = True
         self._top = (0, 0)
+        self._is_guess = False
         self._top_spot: Spot | None = None
         self._aim: tuple[int, Spot] | None = None
 
@@ -85,7 +83,7 @@ class Viewport:
         """Put line `y` at the top."""
         if len(self.transcript):
             self._let_go()
-            self._place(*self.transcript.heights.locate(y))
+            self._place(*self.transcript.locate(y))
 
     def go_to_start(self) -> None:
         """Show the first lines, with the cursor on the first message."""
@@ -107,7 +105,7 @@ class Viewport:
         self._let_go()
         self.place_again()
         self.cursor = index
-        seen = self.transcript.heights.top(index) + row - self.y
+        seen = self.transcript.top(index, row) - self.y
         self._place(index, row, above=seen if 0 <= seen < self.page else self.page // 3)
         self._aim = index, Spot.of(self.transcript, index, row)
 
@@ -129,12 +127,14 @@ class Viewport:
         elif self._top_spot is not None and not self.transcript.missing([index]):
             row, self._top_spot = self.transcript.row_at(index, self._top_spot), None
             self._place(index, row)
+        elif self._is_guess:  # its text was not here: what was taken for a row is only a number of lines
+            self._place(*self.transcript.locate(self.transcript.heights.top(index) + row))
         else:
             self._place(index, row)
 
     def resize(self, page: int, change: Callable[[], bool]) -> bool:
         """Take another size and do the `change` of the lines that goes with it; returns what `change` returns."""
-        if len(self.transcript) and self._top_spot is None:
+        if len(self.transcript) and self._top_spot is None and not self._is_guess:
             self._top_spot = Spot.of(self.transcript, *self._top)
         self.page = page
         changed = change()
@@ -144,7 +144,7 @@ class Viewport:
         if self._aim is not None:
             index, spot = self._aim
             row = self.transcript.row_at(index, spot)
-            if not self.y <= self.transcript.heights.top(index) + row < self.y + page:
+            if not self.y <= self.transcript.top(index, row) < self.y + page:
                 self._place(index, row, above=page // 3)
         return changed
 
@@ -160,6 +160,7 @@ class Viewport:
             self._place(self.cursor, 0, above=above)
         else:
             self._place(self.cursor, self.transcript.row_at(self.cursor, spot))
+            self._top_spot = spot if self.transcript.missing([self.cursor]) else None
 
     def _let_go(self) -> None:
         self._top_spot = self._aim = None
@@ -172,10 +173,9 @@ class Viewport:
             return
         for _ in range(2):  # what comes into view by the first placing is settled by the second
             transcript.settle(index, row, page)
-            y = transcript.heights.top(index) + min(row, transcript.heights[index] - 1) - above
-            self.y = max(0, min(y, transcript.heights.total - page))
-            (index, row), above = transcript.heights.locate(self.y), 0
-        self._top = index, row
+            self.y = max(0, min(transcript.top(index, row) - above, transcript.heights.total - page))
+            (index, row), above = transcript.locate(self.y), 0
+        self._top, self._is_guess = (index, row), not transcript.layout(index)
         self.at_end = self.y >= transcript.heights.total - page
         last, _ = transcript.heights.locate(self.y + page - 1)
         self.cursor = max(index, min(self.cursor, last))

@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from hermes_sessions.text import cell_width
 from hermes_sessions.tui.key_line import KEY_STYLE
+from hermes_sessions.tui.keys import first_labels
 from hermes_sessions.tui.setting import Setting
 
 NAME = "welcome"
@@ -30,7 +31,7 @@ class Welcome(Static):
     def __init__(self, setting: Setting, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._state = setting.state
-        labels = {key.id: key.labels[0] for key in setting.keys if key.keys}
+        labels = first_labels(setting.keys)
         self._advice = [(labels[name], words, short) for name, words, short in ADVICE if name in labels]
 
     def on_mount(self) -> None:

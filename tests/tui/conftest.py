@@ -15,6 +15,7 @@ from hermes_sessions.services.demo import write_demo
 from hermes_sessions.services.history import History
 from hermes_sessions.services.past_searches import PastSearches
 from hermes_sessions.services.resuming import ResumePlan
+from hermes_sessions.services.settings import Settings
 from hermes_sessions.services.state import State
 from hermes_sessions.tui.app import BrowserApp
 from hermes_sessions.tui.setting import Setting
@@ -23,6 +24,7 @@ from tests.builders import NOW
 COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 NEVER = 3_600.0
+DEFAULTS = Settings()
 
 
 class OpenBrowser(Protocol):
@@ -42,6 +44,8 @@ class OpenBrowser(Protocol):
         stopwatch: Callable[[], float] = lambda: 0.0,
         past: PastSearches | None = None,
         state: State | None = None,
+        settings: Settings = DEFAULTS,
+        problems: tuple[str, ...] = (),
     ) -> BrowserApp: ...
 
 
@@ -79,13 +83,14 @@ def open_browser() -> Iterator[OpenBrowser]:
         stopwatch: Callable[[], float] = lambda: 0.0,
         past: PastSearches | None = None,
         state: State | None = None,
+        settings: Settings = DEFAULTS,
+        problems: tuple[str, ...] = (),
     ) -> BrowserApp:
         history = kind(path, lambda: NOW)
         histories.append(history)
         history.ready()
         setting = Setting(query, pick, directory, lambda: NOW, stopwatch, poll_seconds, lambda: past or PastSearches())
-        if state is not None:
-            setting = setting._replace(state=state)
+        setting = setting._replace(settings=settings, state=state, problems=problems)
         return BrowserApp(history, setting, resume=plan if hermes else no_hermes, theme=theme, environ=COLOURS)
 
     yield open_browser

@@ -86,7 +86,7 @@ class ListApp(App[None]):
         self.failed: list[Failed] = []
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return role_colours(self.current_theme)
+        return role_colours(self.current_theme) | {"frame": "round"}
 
     def compose(self) -> ComposeResult:
         yield self.sessions

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
 
@@ -72,6 +74,15 @@ async def press(pilot: Pilot[BrowseResult], *keys: str) -> None:
     """Press keys and wait for what they did."""
     await pilot.press(*keys)
     await settle(pilot)
+
+
+def at_once(pilot: Pilot[BrowseResult], *keys: str) -> None:
+    """Keys that come all at once, as over a slow line or from a program; `press` waits after each."""
+    driver = pilot.app._driver
+    assert driver is not None
+    for key in keys:
+        char = key if len(key) == 1 else " " if key == "space" else None
+        driver.process_message(events.Key(_character_to_key(key) if char == key else key, char))
 
 
 async def type_text(pilot: Pilot[BrowseResult], words: str) -> None:

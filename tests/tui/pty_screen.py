@@ -72,6 +72,12 @@ class Screen:
             os.waitpid(self.pid, 0)
         os.close(self.fd)
 
+    def settle(self) -> None:
+        """Wait until it has written nothing for a while."""
+        quiet = 0
+        while quiet < 10:
+            quiet = 0 if self._read() else quiet + 1
+
     def _read(self) -> bool:
         if not select.select([self.fd], [], [], 0.02)[0]:
             return False

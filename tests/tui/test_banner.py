@@ -36,8 +36,8 @@ class Noticing(History):
     ],
 )
 def test_one_line_names_the_first_and_counts_the_others(notices: tuple[str, ...], room: int, words: str) -> None:
-    assert banner_words(notices, room).split() == words.split()
-    assert cell_width(banner_words(notices, room)) <= room
+    assert banner_words(notices, room, "i").split() == words.split()
+    assert cell_width(banner_words(notices, room, "i")) <= room
 
 
 @pytest.mark.parametrize("size", [(120, 36), (50, 15)])

@@ -70,6 +70,7 @@ async def test_it_opens_scrolls_and_closes(
         await pilot.press("?")
         await until(pilot, lambda: "Sessions" in text(pilot))
         assert isinstance(pilot.app.screen, HelpScreen)
+        await until(pilot, lambda: "↑ up  ↓ down  PgDn page  Esc back" in lines(pilot)[-1])
         top = text(pilot)
         await pilot.press("pagedown", "down")
         await until(pilot, lambda: text(pilot) != top)
@@ -78,6 +79,20 @@ async def test_it_opens_scrolls_and_closes(
         await pilot.press(closing)
         await until(pilot, lambda: isinstance(pilot.app.screen, BrowserScreen))
         assert browser(pilot).focused is before
+
+
+async def test_it_can_be_read_to_its_end_where_there_is_little_room(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=(40, 10)) as pilot:
+        await settle(pilot)
+        await pilot.press("?")
+        await until(pilot, lambda: "Sessions" in text(pilot))
+        for _ in range(60):
+            await pilot.press("pagedown")
+        assert "so many, shown" in text(pilot)
+        await pilot.press("ctrl+home")
+        await until(pilot, lambda: "Sessions" in text(pilot))
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: "so many, shown" in text(pilot))
 
 
 async def test_typing_chooses_and_esc_shows_all_again(demo: Path, open_browser: OpenBrowser) -> None:

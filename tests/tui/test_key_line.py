@@ -19,7 +19,7 @@ WIDE, NARROW, SMALL = (120, 36), (80, 24), (50, 15)
         (NARROW, (), ("Enter open", "/ search", "R resume", "y copy", "s sort", "? help", "q quit")),
         (SMALL, ("/",), ("Enter open", "Esc back", "F1 help")),
         (SMALL, ("/", *"docker"), ("Enter open", "Esc back", "F1 help")),
-        (SMALL, ("/", *"docker", "enter"), ("n next hit", "Esc back", "R resume", "? help", "q quit")),
+        (SMALL, ("/", *"docker", "enter"), ("n next hit", "Esc back", "R resume", "y copy", "? help")),
         (NARROW, ("/", *"docker", "enter"), ("n next hit", "Esc back", "R resume", "y copy", "? help", "q quit")),
         (WIDE, ("c",), ("→ next table", "Esc back", "? help", "q quit")),
         ((40, 10), (), ("Enter open", "? help", "q quit")),

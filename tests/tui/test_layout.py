@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual import events
+from textual.pilot import Pilot
 
+from hermes_sessions.model import BrowseResult
 from hermes_sessions.text import cell_width
 from tests.builders import HermesFile
 from tests.tui.conftest import OpenBrowser
@@ -79,6 +82,66 @@ async def test_from_wide_to_narrow_the_pane_in_front_stays(demo: Path, open_brow
         await pilot.resize_terminal(120, 36)
         await settle(pilot)
         assert screen.sessions.region
+
+
+async def test_keys_give_the_list_more_room_or_less_as_far_as_both_can_be_read(
+    demo: Path, open_browser: OpenBrowser
+) -> None:
+    async with open_browser(demo).run_test(size=(120, 36)) as pilot:
+        await settle(pilot)
+        sessions, messages = browser(pilot).sessions, browser(pilot).messages
+        width = sessions.outer_size.width
+        await press(pilot, ">", ">")
+        assert sessions.outer_size.width == width + round(120 * 0.08)
+        assert sessions.outer_size.width + messages.outer_size.width == 120
+        await press(pilot, *["<"] * 30)
+        assert sessions.outer_size.width == 30
+        await press(pilot, *[">"] * 30)
+        assert sessions.outer_size.width == 90
+        assert {cell_width(line) for line in lines(pilot)} == {120}
+
+
+async def test_a_width_of_the_list_means_nothing_where_one_pane_is_shown(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=(120, 36)) as pilot:
+        await settle(pilot)
+        await press(pilot, *["<"] * 30)
+        sessions = browser(pilot).sessions
+        for keys in (("z",), ("z", "c")):
+            await press(pilot, *keys)
+            assert 120 in (sessions.outer_size.width, browser(pilot).panes.costs.outer_size.width)
+            assert browser(pilot).check_action("width", (4,)) is False
+        await press(pilot, "c")
+        await pilot.resize_terminal(80, 24)
+        await settle(pilot)
+        assert sessions.outer_size.width == 80
+        await pilot.resize_terminal(120, 36)
+        await settle(pilot)
+        assert sessions.outer_size.width == 30
+
+
+async def test_the_mouse_pulls_the_edge_and_selects_nothing(demo: Path, open_browser: OpenBrowser) -> None:
+    async with open_browser(demo).run_test(size=(120, 36)) as pilot:
+        await settle(pilot)
+        sessions = browser(pilot).sessions
+        edge = sessions.outer_size.width - 1
+        for start, end in ((edge, 48), (49, 71)):  # by the list's side of it, and by the messages'
+            await mouse(pilot, events.MouseMove, events.MouseDown, at=(start, 10))
+            await mouse(pilot, events.MouseMove, at=(60, 12))
+            await mouse(pilot, events.MouseMove, events.MouseUp, at=(end, 12))
+            await settle(pilot)
+            assert abs(sessions.outer_size.width - (end + 1)) <= 1
+        await mouse(pilot, events.MouseMove, at=(90, 20))
+        await settle(pilot)
+        assert abs(sessions.outer_size.width - 72) <= 1
+        assert not pilot.app.screen.get_selected_text()
+
+
+async def mouse(pilot: Pilot[BrowseResult], *kinds: type[events.MouseEvent], at: tuple[int, int]) -> None:
+    """Tell of the mouse as the terminal does."""
+    assert pilot.app._driver is not None
+    for kind in kinds:
+        pilot.app._driver.process_message(kind(None, *at, 0, 0, 1, False, False, False, *at))
+        await pilot.pause()
 
 
 async def test_columns_line_up_in_cells(hermes_file: HermesFile, open_browser: OpenBrowser) -> None:

@@ -20,7 +20,7 @@ from hermes_sessions.model import (
     Snippet,
 )
 from hermes_sessions.text import cell_width
-from hermes_sessions.tui.list_frame import count_words, frame_title
+from hermes_sessions.tui.list_frame import count_words, frame_title, nothing_words
 from hermes_sessions.tui.listing import Listed, Listing
 
 
@@ -136,18 +136,32 @@ FULL = Listed(conversations=tuple(CATALOG.conversations), total=1250, archived=3
     ],
 )
 def test_the_sum_is_said_in_the_room_there_is(room: int, words: str) -> None:
-    assert count_words(Listing(), FULL, whole=True, more=False, room=room) == words
+    assert count_words(FULL, whole=True, more=False, room=room) == words
+
+
+def test_the_sum_names_the_keys_as_they_are_bound() -> None:
+    listed = FULL._replace(elsewhere=5)
+    keys = {"list.archived": "F6", "list.directory": "h"}
+    words = count_words(listed, whole=True, more=False, room=90, keys=keys)
+    assert words == "7 of 1,250 · 5 elsewhere (h) · 31 archived (F6) · 12 empty · 3 subagent"
+    assert count_words(listed, whole=True, more=False, room=50, keys=keys).endswith("46 hidden (F6)")
+
+
+def test_nothing_found_names_the_key_that_leads_back_if_there_is_one() -> None:
+    result = SearchResult("zzz", "recent", (), True)
+    assert nothing_words(CATALOG, result, "", {"back": "F9"})[1] == "F9 shows all sessions."
+    assert nothing_words(CATALOG, result, "", {})[1] == ""
 
 
 def test_a_part_is_not_taken_for_the_whole() -> None:
-    assert "reading the others" in count_words(Listing(), FULL, whole=False, more=False, room=60)
-    assert count_words(Listing(), FULL, whole=True, more=True, room=10).startswith("7+ of")
+    assert "reading the others" in count_words(FULL, whole=False, more=False, room=60)
+    assert count_words(FULL, whole=True, more=True, room=10).startswith("7+ of")
 
 
 @given(room=st.integers(1, 120), total=st.integers(0, 10**7), elsewhere=st.integers(0, 10**6))
 def test_the_frame_never_overflows(room: int, total: int, elsewhere: int) -> None:
     listed = Listed(total=total, archived=total // 3, empty=total // 7, elsewhere=elsewhere)
-    assert cell_width(count_words(Listing(), listed, whole=True, more=False, room=room)) <= room
+    assert cell_width(count_words(listed, whole=True, more=False, room=room)) <= room
     for path in (Path("/home/x/.hermes/state.db"), Path("/漢" * 60)):
         assert cell_width(frame_title(Listing(), listed, path, room)) <= room
 
@@ -183,7 +197,7 @@ def test_the_frame_says_the_scope_of_a_search() -> None:
 
 def test_marks_are_counted_as_long_as_there_is_room() -> None:
     for room in (80, 52, 40):
-        assert count_words(Listing(), FULL, whole=True, more=False, room=room, marked=3).startswith("3 marked · 7 of")
+        assert count_words(FULL, whole=True, more=False, room=room, marked=3).startswith("3 marked · 7 of")
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_windows_find_what_the_whole_does(text: str, word: str) -> None:
 def findings(word: str, *texts: str) -> Findings:
     result = Findings(Matcher([word]))
     for index, text in enumerate(texts):
-        finish(result.count_steps(index, compose(message(index, "assistant", text), whole=True)))
+        finish(result.scan(index, compose(message(index, "assistant", text), whole=True)).rest_steps())
     return result
 
 
@@ -80,7 +80,7 @@ def test_places_are_counted_over_all_messages_and_go_round() -> None:
 
 def test_counting_a_message_again_counts_it_once() -> None:
     result = findings("x", "x x")
-    finish(result.count_steps(0, compose(message(0, "assistant", "x"))))
+    finish(result.scan(0, compose(message(0, "assistant", "x"))).rest_steps())
     assert result.total == 1
 
 

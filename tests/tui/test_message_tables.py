@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from hermes_sessions.text import cell_width, clean, wrap
 from hermes_sessions.tui.line_styles import SourceText
+from hermes_sessions.tui.lines import Line, Mark
 from hermes_sessions.tui.matcher import Matcher
 from hermes_sessions.tui.message_copy import text_between
-from hermes_sessions.tui.message_layout import line_steps
 from hermes_sessions.tui.message_painter import CUT, GUTTER, Look, MessagePainter
-from hermes_sessions.tui.message_tables import MOST_ROWS, TableLine, tables
+from hermes_sessions.tui.message_tables import TableLine, tables
 from hermes_sessions.tui.steps import finish
-from hermes_sessions.tui.transcript import Line, Mark, Transcript
+from hermes_sessions.tui.stretches import lines_of as stretch_lines
+from hermes_sessions.tui.transcript import Transcript
 from tests.tui.talks import Library, ViewApp, call, message, stub_of
 
 TABLE = """Before:
@@ -42,7 +43,7 @@ def lines_of(text: str, width: int) -> list[Line]:
     source = SourceText(clean(text), "text")
     return [
         Line("body", source, span[0], span[1], 0, 0, span if isinstance(span, TableLine) else None)
-        for span in finish(line_steps(source, width))
+        for span in stretch_lines(source, width)
     ]
 
 
@@ -166,7 +167,7 @@ def test_a_bar_behind_a_backslash_divides_nothing_and_cells_too_many_belong_to_t
 
 def test_two_tables_and_a_table_at_the_end_are_each_found() -> None:
     text = table([["a"], ["b"]]) + "\n\n" + table([["c", "d"]])
-    assert [len(found.rows) for found in tables(SourceText(text, "text"))] == [2, 1]
+    assert [len(found.rows) for found in tables(SourceText(text, "text"), 0, len(text))] == [2, 1]
     assert drawn(text + "\n", 40)[-1] == ""
 
 
@@ -177,19 +178,11 @@ def test_a_table_of_ten_thousand_rows_stays_as_it_is_and_takes_no_time() -> None
     assert time.process_time() - before < 1
 
 
-def test_the_work_on_a_large_table_is_done_in_small_steps() -> None:
-    source = SourceText(table([["a **word** or two `and` more", "漢字" * 9]] * (MOST_ROWS - 1)), "text")
-    longest, before = 0.0, time.process_time()
-    for _ in line_steps(source, 40):
-        longest, before = max(longest, time.process_time() - before), time.process_time()
-    assert longest < 0.1
-
-
 @pytest.mark.parametrize("piece", ["|", "-", "|-", "| :-", " ", "\\|", "a|b\n-|-\n", "|-\n", ":-:|"])
 def test_no_text_takes_more_than_linear_time(piece: str) -> None:
     text = (piece * 60_000)[:60_000]
     before = time.process_time()
-    finish(line_steps(SourceText(text, "text"), 80))
+    stretch_lines(SourceText(text, "text"), 80)
     assert time.process_time() - before < 2
 
 

@@ -73,7 +73,8 @@ async def test_a_hit_that_is_not_in_the_outline_opens_at_the_nearest_message() -
         assert app.view.current_message.id in (199, 201)
 
 
-async def test_only_what_is_seen_is_loaded() -> None:
+async def test_only_what_is_seen_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_sessions.tui.message_view.MEASURE_AFTER_SECONDS", 3_600.0)
     library = Library(prose(5000))
     app = ViewApp(library)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from hermes_sessions.model import Message
 from hermes_sessions.text import cell_width, clean
 from hermes_sessions.tui.line_styles import HIDDEN
+from hermes_sessions.tui.lines import Line
 from hermes_sessions.tui.matcher import Matcher
 from hermes_sessions.tui.message_copy import text_between
 from hermes_sessions.tui.steps import finish
-from hermes_sessions.tui.transcript import Line, Transcript
+from hermes_sessions.tui.transcript import Transcript
 from tests.tui.talks import message, stub_of
 
 PIECES = [

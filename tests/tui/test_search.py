@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 from textual import events
-from textual.pilot import Pilot
+from textual.geometry import Offset
 
 from hermes_sessions.errors import BadQuery, SessionsError
-from hermes_sessions.model import BrowseResult, Catalog, ConversationHits, SearchHit, SearchOrder, SearchResult, Snippet
+from hermes_sessions.model import Catalog, ConversationHits, SearchHit, SearchOrder, SearchResult, Snippet
 from hermes_sessions.services.history import SEARCH_LIMIT, Deliver, History
 from hermes_sessions.services.past_searches import PastSearches
 from tests.builders import HermesFile
 from tests.tui.conftest import OpenBrowser
-from tests.tui.driving import browser, focus, lines, press, settle, text, type_text, until
+from tests.tui.driving import at_once, browser, focus, lines, press, settle, text, type_text, until
 
 WIDE, NARROW = (120, 36), (80, 24)
 
@@ -216,6 +216,28 @@ async def test_a_growing_answer_leaves_the_cursor_where_it_is(store: Path, open_
         assert "3+ hits in 3+ conversations" in lines(pilot)[0]
 
 
+async def test_a_store_that_changes_takes_neither_rows_nor_cursor_away_while_it_is_searched_again(
+    store: Path, open_browser: OpenBrowser
+) -> None:
+    app = open_browser(store, kind=HeldHistory)
+    history = app._history
+    assert isinstance(history, HeldHistory)
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("/", "x")
+        history.answer(*(f"s{number:02}" for number in range(30)))
+        await settle(pilot)
+        await pilot.press("tab", "G", "f5")
+        await until(pilot, lambda: not browser(pilot)._search._finished)
+        sessions = browser(pilot).sessions
+        history.answer("s00", "s01", finished=False)
+        await pilot.pause()
+        assert (len(sessions.listed.conversations), sessions.cursor) == (30, 29)
+        history.answer("s31", *(f"s{number:02}" for number in range(30)))
+        await settle(pilot)
+        assert (len(sessions.listed.conversations), sessions.cursor) == (31, 30)
+
+
 async def test_coming_near_the_end_asks_for_more(store: Path, open_browser: OpenBrowser) -> None:
     app = open_browser(store, kind=HeldHistory)
     history = app._history
@@ -291,6 +313,20 @@ async def test_what_is_pasted_becomes_one_safe_line(demo: Path, open_browser: Op
         assert line.value == "two lines and red \ufffd \ufffd"
 
 
+async def test_the_terminals_own_cursor_is_where_one_types_and_where_one_chooses(
+    demo: Path, open_browser: OpenBrowser
+) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", *"docker")
+        line = browser(pilot).search_bar.input
+        assert pilot.app.cursor_position == line.region.offset + Offset(6, 0)
+        await press(pilot, "left")
+        assert pilot.app.cursor_position == line.region.offset + Offset(5, 0)
+        await press(pilot, "tab", "down")
+        assert pilot.app.cursor_position == browser(pilot).sessions.content_region.offset + Offset(0, 2)
+
+
 async def test_finding_in_a_conversation_has_a_line_of_its_own(demo: Path, open_browser: OpenBrowser) -> None:
     async with open_browser(demo).run_test(size=WIDE) as pilot:
         await settle(pilot)
@@ -319,25 +355,19 @@ async def test_blanks_are_no_question(store: Path, open_browser: OpenBrowser) ->
         assert browser(pilot).sessions.listed.query is None
 
 
-def burst(pilot: Pilot[BrowseResult], keys: str) -> None:
-    """Keys that come all at once, as over a slow line or from a program; `pilot.press` waits after each."""
-    for char in keys:
-        pilot.app.post_message(events.Key("slash" if char == "/" else char, char))
-
-
 async def test_letters_that_come_with_the_slash_are_typed_and_no_commands(
     demo: Path, open_browser: OpenBrowser
 ) -> None:
     async with open_browser(demo).run_test(size=WIDE) as pilot:
         await settle(pilot)
         listing = browser(pilot).sessions.listing
-        burst(pilot, "/docker")
+        at_once(pilot, *"/docker")
         await until(pilot, lambda: browser(pilot).search_bar.text == "docker")
         assert browser(pilot).sessions.listing == listing
         await settle(pilot)
         await press(pilot, "enter")
         await until(pilot, lambda: focus(pilot) is browser(pilot).messages.view)
-        burst(pilot, "/node")
+        at_once(pilot, *"/node")
         await until(pilot, lambda: browser(pilot).messages.find_line.input.value == "node")
         assert browser(pilot).search_bar.text == "docker"
 
@@ -553,6 +583,17 @@ async def test_a_name_that_is_nowhere_is_said_where_nothing_is_found(demo: Path,
         await until(pilot, lambda: browser(pilot).search_bar._vocabulary)
         await type_text(pilot, "x ")
         assert "Did you mean telegram?" in text(pilot)
+
+
+async def test_a_misspelt_key_is_said_before_the_words_of_the_store_are_read(
+    demo: Path, open_browser: OpenBrowser
+) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        await type_text(pilot, "sorce:cli")
+        assert not browser(pilot).search_bar._vocabulary
+        assert "Did you mean source:cli?" in text(pilot)
 
 
 async def test_letters_right_before_tab_are_completed(demo: Path, open_browser: OpenBrowser) -> None:

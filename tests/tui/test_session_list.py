@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 import pytest
+from textual.geometry import Offset
 from textual.pilot import Pilot
 
 from hermes_sessions.errors import StoreDamaged
@@ -78,6 +79,12 @@ async def test_marks_are_turned_ranged_and_cleared() -> None:
         await settled(pilot)
         assert sessions.marked == ()
         assert app.summed[-1].summed is None
+
+
+async def test_the_terminals_own_cursor_is_at_the_row() -> None:
+    async with ListApp(CATALOG).run_test(size=(80, 20)) as pilot:
+        sessions = await press(pilot, "down", "down", "down")
+        assert pilot.app.cursor_position == sessions.content_region.offset + Offset(0, 3)
 
 
 async def test_marks_outlive_orders_searches_and_compressions() -> None:

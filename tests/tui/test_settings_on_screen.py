@@ -96,11 +96,12 @@ async def test_what_is_changed_is_remembered_and_nothing_else(begin: Begin, tmp_
     file = tmp_path / "state.json"
     async with begin(state=State(file)).run_test(size=(120, 36)) as pilot:
         await settle(pilot)
-        await press(pilot, "b", "D", "z", "3", "t", "w")
+        await press(pilot, "b", "D", ">", "z", "3", "t", "w")
         await pilot.press("q")
     assert {name: value for name, value in State(file).values().items() if name != SEEN} == {
         "group": "day",
         "density": "roomy",
+        "list_width": 56,
         "zoom": True,
         "tools": "short",
         "wrap": False,
@@ -127,6 +128,16 @@ async def test_a_command_has_its_other_key_everywhere_it_is_named(begin: Begin) 
         await press(pilot, "c", "z")
         assert not browser(pilot).panes.large_costs
         assert not browser(pilot).panes.zoomed
+        await press(pilot, "f9")
+        assert browser(pilot).panes.large_costs
+
+
+async def test_a_command_of_a_letter_can_have_a_key_that_works_in_the_search_line(begin: Begin) -> None:
+    async with begin(keys={"cost": "f9", "quit": "f10", "zoom": "x"}).run_test(size=(120, 36)) as pilot:
+        await settle(pilot)
+        await press(pilot, "/", "c", "q", "x", "?")
+        assert browser(pilot).search_bar.text == "cqx?"
+        assert "F9 cost" in lines(pilot)[-1] and "F10 quit" in lines(pilot)[-1]
         await press(pilot, "f9")
         assert browser(pilot).panes.large_costs
 

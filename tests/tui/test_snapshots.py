@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_sessions.model import BrowseResult
+from hermes_sessions.services.settings import Settings
 from hermes_sessions.tui.app import BrowserApp
 from hermes_sessions.tui.lineage_tree import LineageTree
 from hermes_sessions.tui.outline import PromptList
@@ -19,9 +20,26 @@ from tests.tui.conftest import OpenBrowser
 from tests.tui.driving import browser, press, settle, until
 
 WIDE, NARROW, SMALL = (120, 36), (80, 24), (50, 15)
+SMALL_AND_WIDE = pytest.mark.parametrize("size", [WIDE, SMALL], ids=lambda size: f"{size[0]}x{size[1]}")
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW, SMALL], ids=lambda size: f"{size[0]}x{size[1]}")
 
+MISTAKES = (
+    '~/.config/hermes-sessions/config.toml, line 3: theme: there is no theme "drakula". Did you mean "dracula"?',
+    '~/.config/hermes-sessions/config.toml, line 9: keys.zoom: there is no key "Ctrl+T".',
+)
+
 LATE_WORK = ("texts", "heights", "find")
+
+SCRIPTS = (
+    "整理论文和更新README",
+    "한국어 제목입니다 그리고 더",
+    "ｆｕｌｌ　ｗｉｄｔｈ",
+    "👨‍👩‍👧‍👦 family, 🇳🇴🇯🇵 flags, 👍🏽 skin, 1️⃣ key, ❤️ heart",
+    "e\u0301tude a\u0300 la cafe\u0301, Z\u0335\u0321a\u0322\u0338lgo\u0336",
+    "مرحبا بالعالم و123 ثم שלום עולם",
+    "हिन्दी में शीर्षक, ไทยภาษา, தமிழ்",
+    "tab\there, null\x00, bell\x07, \x1b[31mred\x1b[0m, \u202ertl",
+)
 
 Size: TypeAlias = tuple[int, int]
 Compare: TypeAlias = Callable[..., bool]
@@ -47,6 +65,18 @@ def picture(snap_compare: Compare) -> Callable[..., None]:
         assert snap_compare(app, terminal_size=size, run_before=after(*keys))
 
     return picture
+
+
+@pytest.fixture
+def scripts(hermes_file: HermesFile) -> Path:
+    """Sessions in many scripts, the last of them with a table and code."""
+    for number, title in enumerate(SCRIPTS):
+        session = hermes_file.session(f"s{number}", source="cli", title=title, cwd="/src")
+        hermes_file.talk(session, " ".join([title] * 5), title)
+    last = hermes_file.session("last", source="cli", title="👩‍👩‍👧‍👦 家族 🇯🇵 👍🏽 עברית e\u0301")
+    table = "\n".join(f"| {title} | {len(title)} |" for title in SCRIPTS)
+    hermes_file.talk(last, "".join(SCRIPTS) * 2, f"| text | length |\n|---|--:|\n{table}\n\n```\n{SCRIPTS[0]}\n```\n")
+    return hermes_file.path
 
 
 class TestFirstScreen:
@@ -83,6 +113,18 @@ class TestFirstScreen:
         )
         picture(app, WIDE)
 
+    def test_mistakes_in_the_configuration(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """The first of them, and where the others are read."""
+        app = open_browser(demo, problems=MISTAKES)
+        picture(app, NARROW)
+
+    @SMALL_AND_WIDE
+    def test_notices(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """All that is wrong with configuration and store."""
+        app = open_browser(demo, problems=MISTAKES)
+        app._history.notices = ("The search index is damaged. `hermes-sessions doctor` says more.",)
+        picture(app, size, "i")
+
     def test_too_small(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
         """No room for anything."""
         picture(open_browser(demo), (30, 8))
@@ -98,8 +140,34 @@ class TestSearching:
         """No hit."""
         picture(open_browser(demo), WIDE, "/", *"xyzzyx")
 
+    def test_a_mistake(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """Where it is, and what would be right."""
+        picture(open_browser(demo), WIDE, "/", *"docker sorce:cli after:yesterdy")
+
+    def test_completing(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """Values of the store to choose from, in light colours."""
+        picture(open_browser(demo, theme=LIGHT), NARROW, "/", *"source:", "tab")
+
 
 class TestMessages:
+    @pytest.mark.parametrize(("size", "theme"), [(WIDE, DARK), (WIDE, LIGHT), (SMALL, DARK)])
+    def test_markdown(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size, theme: str) -> None:
+        """Headings, a table and code."""
+        picture(open_browser(demo, "title:Rate", theme=theme), size, "enter", "g", *["z"] * (size is WIDE), "j")
+
+    @pytest.mark.parametrize(("size", "theme"), [(WIDE, DARK), (NARROW, LIGHT)])
+    def test_diff(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size, theme: str) -> None:
+        """A patch and other results, unfolded."""
+        picture(open_browser(demo, "title:Worker", theme=theme), size, "enter", "t", "t", "g", "ctrl+d")
+
+    def test_undone(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """What the person took back, among the rest."""
+        picture(open_browser(demo, "title:CLI"), WIDE, "enter", "U")
+
+    def test_reasoning(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """What the model thought, and tools at some length."""
+        picture(open_browser(demo, "title:Rate"), NARROW, "enter", "T", "t", "g")
+
     @SIZES
     def test_it(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
         """A conversation is open."""
@@ -143,6 +211,33 @@ def finding(*keys: str) -> Callable[[Pilot[BrowseResult]], Awaitable[None]]:
     return drive
 
 
+class TestScripts:
+    """Signs that are wide, joined, empty or run from right to left: every edge stays straight."""
+
+    @SMALL_AND_WIDE
+    def test_rows(self, scripts: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """As titles and previews."""
+        picture(open_browser(scripts), size, "D")
+
+    @SMALL_AND_WIDE
+    def test_messages(self, scripts: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """As text, table and code."""
+        picture(open_browser(scripts), size, "enter", "g")
+
+
+class TestAscii:
+    """Where a terminal may show nothing else."""
+
+    def test_it(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """Frames, signs and bars."""
+        picture(open_browser(demo, "title:Rate", settings=Settings(borders="ascii")), WIDE, "enter", "g")
+
+    def test_family(self, demo: Path, open_browser: OpenBrowser, snap_compare: Compare) -> None:
+        """The tree and its dialog."""
+        app = open_browser(demo, settings=Settings(borders="ascii"))
+        assert snap_compare(app, terminal_size=NARROW, run_before=family_of(24))
+
+
 class TestCost:
     @SIZES
     def test_days(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
@@ -163,6 +258,30 @@ class TestDialogs:
     def test_copy(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
         """What can be copied."""
         picture(open_browser(demo), WIDE, "y")
+
+    @SMALL_AND_WIDE
+    def test_copy_code(self, demo: Path, open_browser: OpenBrowser, picture: Any, size: Size) -> None:
+        """A message with code in it."""
+        picture(open_browser(demo, "title:orders"), size, "enter", "y")
+
+    @pytest.mark.parametrize(("size", "theme"), [(WIDE, DARK), (SMALL, LIGHT)])
+    def test_themes(self, demo: Path, open_browser: OpenBrowser, snap_compare: Compare, size: Size, theme: str) -> None:
+        """Every theme there is; the one under the cursor is shown."""
+        app = open_browser(demo, theme=theme)
+
+        async def drive(pilot: Pilot[BrowseResult]) -> None:
+            await settle(pilot)
+            app.action_change_theme()
+            await pilot.pause()
+            await pilot.press("down")
+            await until(pilot, lambda: app.theme != theme)
+            await after()(pilot)
+
+        assert snap_compare(app, terminal_size=size, run_before=drive)
+
+    def test_help_light(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
+        """What was typed chooses among it."""
+        picture(open_browser(demo, theme=LIGHT), NARROW, "?", *"page")
 
     def test_cannot_resume(self, demo: Path, open_browser: OpenBrowser, picture: Any) -> None:
         """Hermes is not here."""

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from hermes_sessions.model import BrowseResult
-from hermes_sessions.tui import terminal
-from hermes_sessions.tui.copy_menu import CopyScreen
+from hermes_sessions.model import BrowseResult, Conversation
+from hermes_sessions.tui import takeaway, terminal
+from hermes_sessions.tui.copy_menu import CopyScreen, copyables, join_steps
+from hermes_sessions.tui.steps import finish
 from tests.builders import HermesFile
 from tests.tui.conftest import OpenBrowser
+from tests.tui.conversations import conversation
 from tests.tui.driving import app_of, browser, press, settle, text, until
 
 WIDE = (140, 36)
@@ -123,4 +125,34 @@ async def test_of_marked_conversations_all_are_copied(hermes_file: HermesFile, o
         await press(pilot, "g", "space", "space")
         assert len(browser(pilot).sessions.marked) == 2
         assert sorted((await copied(pilot, "i")).split("\n")) == ["one", "two"]
+        assert (await copied(pilot, "r")).count("hermes --resume ") == 2
         assert (await copied(pilot, "c")).count("\n## ") == 4
+
+
+async def test_commands_for_many_are_made_when_they_are_chosen_and_then_bit_by_bit() -> None:
+    asked: list[str] = []
+
+    def command(item: Conversation) -> str:
+        asked.append(item.id)
+        return f"resume {item.id}"
+
+    many = [conversation(f"s{number}") for number in range(1_000)]
+    choices = {choice.key: choice for choice in await copyables(many, None, command)}
+    assert len(asked) == 1
+    lines = choices["r"].lines
+    assert lines is not None
+    steps = join_steps(lines())
+    next(steps)
+    assert len(asked) == 2
+    assert finish(steps).count("\n") == 999
+
+
+async def test_what_is_too_much_to_hold_is_refused(
+    store: Path, open_browser: OpenBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(takeaway, "MOST_BYTES", 10)
+    async with open_browser(store).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await menu(pilot)
+        await pilot.press("c")
+        await until(pilot, lambda: "mark fewer sessions" in said(pilot))

@@ -67,6 +67,31 @@ def test_the_terminal_is_as_before_after(
     assert b"LEFT" in screen.output
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_in_the_middle_of_more_keys_than_it_can_answer(
+    demo: Path, screens: list[Screen], number: signal.Signals
+) -> None:
+    screen = Screen(str(demo))
+    screens.append(screen)
+    screen.wait_for(b"quit")
+    for _ in range(4):
+        screen.send(b"j" * 1000)
+    os.kill(screen.pid, number)
+    assert screen.end() == 128 + number
+    assert is_restored(screen)
+
+
+def test_bytes_that_are_no_text_end_nothing(demo: Path, screens: list[Screen]) -> None:
+    screen = Screen(str(demo))
+    screens.append(screen)
+    screen.wait_for(b"quit")
+    screen.send(b"/\xff\xfedocker\xc3")
+    screen.wait_for("��docker".encode())
+    screen.send(b"\x03")
+    assert screen.end() == 130
+    assert is_restored(screen)
+
+
 def test_a_bug_ends_with_the_terminal_restored_and_nothing_that_was_said(demo: Path, screens: list[Screen]) -> None:
     screen = Screen(str(demo), "--broken")
     screens.append(screen)

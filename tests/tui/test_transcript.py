@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_sessions.model import Message
-from hermes_sessions.text import clean, wrap
-from hermes_sessions.tui import transcript as module
+from hermes_sessions.text import clean
+from hermes_sessions.tui import layouts as module
 from hermes_sessions.tui.heights import Heights
 from hermes_sessions.tui.message_copy import text_between
 from hermes_sessions.tui.steps import finish
 from hermes_sessions.tui.transcript import Transcript, nearest
 from hermes_sessions.tui.viewport import Viewport
-from hermes_sessions.tui.wrapping import wrap_steps
 from tests.tui.talks import call, message, prose, stub_of
 
 TEXTS = st.text(st.sampled_from("ab \n\té漢👨‍👩‍👧e\u0301-"), max_size=120)
@@ -51,11 +50,6 @@ def test_heights_are_prefix_sums_whatever_was_corrected(heights: list[int], corr
         index, row = found.locate(y)
         assert tops[index] + row == y
         assert row < expected[index]
-
-
-@given(TEXTS, st.integers(1, 30), st.integers(40, 60))
-def test_wrapping_in_steps_gives_the_same_lines(text: str, width: int, step: int) -> None:
-    assert list(finish(wrap_steps(clean(text * 5), width, step))) == wrap(clean(text * 5), width)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=6), st.integers(8, 60))
@@ -208,12 +202,12 @@ def test_another_outline_of_the_same_conversation_keeps_the_texts_that_are_here(
 def test_texts_are_dropped_beyond_the_limits_but_not_those_on_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOADED_MESSAGES", 5)
     transcript = transcript_of(prose(20))
-    transcript.trim(range(3, 6))
+    transcript.layouts.trim(range(3, 6))
     kept = {index for index in range(20) if transcript.layout(index)}
     assert len(kept) == 5
     assert {3, 4, 5} <= kept
     monkeypatch.setattr(module, "LOADED_BYTES", 1)
-    transcript.trim(range(3, 6))
+    transcript.layouts.trim(range(3, 6))
     assert {index for index in range(20) if transcript.layout(index)} == {3, 4, 5}
 
 

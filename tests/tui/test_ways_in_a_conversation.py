@@ -141,6 +141,16 @@ async def test_the_outline_tells_the_turns_with_hits_and_a_click_goes_there(
         await until(pilot, lambda: cursor(pilot) == 389)
 
 
+async def test_the_outline_of_a_conversation_without_prompts_is_empty(
+    hermes_file: HermesFile, open_browser: OpenBrowser
+) -> None:
+    hermes_file.message(hermes_file.session(), "assistant", "I began.")
+    async with open_browser(hermes_file.path).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "enter", "p")
+        assert "Nobody asked anything here." in text(pilot)
+
+
 async def test_letters_that_come_with_the_key_are_typed_into_the_outline(
     store: Path, open_browser: OpenBrowser
 ) -> None:
