@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,15 +61,15 @@ class Takeaway:
 
     def choose(self, conversations: Sequence[Conversation], message: Message | None) -> None:
         """Ask what of these to copy, and copy it."""
-        self._app.run_worker(self._choose(conversations, message), group="copy", exclusive=True)
+        self._app.run_worker(partial(self._choose, conversations, message), group="choose", exclusive=True)
 
     def copy(self, text: str, name: str) -> None:
         """Copy a text that is called `name`."""
-        self._app.run_worker(self._copy(text, name), group="copy", exclusive=True)
+        self._app.run_worker(partial(self._copy, text, name), group="copy", exclusive=True)
 
     def edit(self, conversations: Sequence[Conversation], message: Message | None) -> None:
         """Show a message, or all of the conversations, in the person's editor."""
-        self._app.run_worker(self._edit(conversations, message), group="edit", exclusive=True)
+        self._app.run_worker(partial(self._edit, conversations, message), group="edit", exclusive=True)
 
     async def _choose(self, conversations: Sequence[Conversation], message: Message | None) -> None:
         from hermes_sessions.tui.copy_menu import CopyScreen, copyables
@@ -77,7 +78,8 @@ class Takeaway:
 
         def chosen(choice: Copyable | None) -> None:
             if choice is not None:
-                self._app.run_worker(self._copy_chosen(choice, conversations), group="copy", exclusive=True)
+                work = partial(self._copy_chosen, choice, conversations)
+                self._app.run_worker(work, group="copy", exclusive=True)
 
         self._app.push_screen(CopyScreen(choices), chosen)
 
