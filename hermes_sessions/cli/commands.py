@@ -73,14 +73,16 @@ def _list(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> E
 
 
 def _search(arguments: Namespace, output: Output, environ: Mapping[str, str]) -> ExitCode:
-    from hermes_sessions.services.answers import Answers
+    from hermes_sessions.services.answers import Answers, understood
     from hermes_sessions.storage.query import SearchQuery
 
     now = time.time()
     query: SearchQuery | None
-    if pasted := arguments.query == "-":
+    lead, _, rest = arguments.query.partition(" ")
+    asked = understood(rest, now) if lead == "-" else None
+    if pasted := asked is not None and not asked.clauses and not asked.excluded:
         text = sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin else ""
-        query = SearchQuery(text, conditions=_conditions(arguments, now))
+        query = SearchQuery(text, conditions=(*asked.conditions, *_conditions(arguments, now)))
     else:
         query = _query(arguments, now)
     if query is None or (not query.text.strip() if pasted else query.empty):

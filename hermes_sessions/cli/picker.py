@@ -202,6 +202,8 @@ class Picker:
         self._shown += len(page)
         if self._found is None:
             self._output.talk(listing.sum_line(self._shown, self._listing, "m", "a"))
+        elif not any(found.hits for found in self._found.values()):
+            self._output.talk(f"{self._shown} of {listing.sessions(len(self._rows))} found")
         else:
             order = "newest first (o: the best)" if self._order == "recent" else "the best first (o: the newest)"
             self._output.talk(f"{self._shown} of {listing.sessions(len(self._rows))} found, {order}")

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import chain
 
+from hermes_sessions.storage.coverage import last_message, message_ids
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.matching import fold
 from hermes_sessions.storage.routing import TRIGRAM
@@ -44,15 +46,31 @@ class BlindSpots:
 
         `check` is called every few milliseconds. Raises Interrupted, StoreBusy, StoreDamaged.
         """
-        for number in reversed(range(ids.start // SPAN, -(-ids.stop // SPAN))):
-            first, stop = number * SPAN, (number + 1) * SPAN
-            if (spots := self._known.get(number)) is not None:
-                yield spots, 0
-                continue
-            spots = tuple(self._between(first, stop, check))
-            if stop <= ids.stop:
+        below = ids.stop
+        while (last := last_message(self._database, below)) is not None and last >= ids.start:
+            number = last // SPAN
+            below = number * SPAN
+            known = number in self._known
+            spots = self._spots_of(number, ids.stop, check)
+            yield spots, 0 if known else max(below, ids.start)
+
+    def among(self, ids: Iterable[int], check: Callable[[], None]) -> set[int]:
+        """The blind spots among these messages, of which what is near them is looked at, too.
+
+        Calls and raises as `newest_first`.
+        """
+        wanted, stop = set(ids), message_ids(self._database).stop
+        spots = [self._spots_of(number, stop, check) for number in sorted({id // SPAN for id in wanted})]
+        return wanted.intersection(chain.from_iterable(spots))
+
+    def _spots_of(self, number: int, below: int, check: Callable[[], None]) -> tuple[int, ...]:
+        """Those of one span. They are remembered where all its messages have ids `below` one that is known."""
+        if (spots := self._known.get(number)) is None:
+            stop = (number + 1) * SPAN
+            spots = tuple(self._between(number * SPAN, stop, check))
+            if stop <= below:
                 self._known[number] = spots
-            yield spots, max(first, ids.start)
+        return spots
 
     def _between(self, first: int, stop: int, check: Callable[[], None]) -> Iterator[int]:
         check()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 
 from hermes_sessions.errors import Interrupted
-from hermes_sessions.storage.coverage import message_ids
+from hermes_sessions.storage.coverage import last_message, message_ids
 from hermes_sessions.storage.database import Database, Row
 from hermes_sessions.storage.matching import Needles
 from hermes_sessions.storage.message_conditions import where
@@ -131,6 +131,11 @@ class Candidates:
             """,
             (below, above, *self._values, *values, limit),
         )
+
+    def last_before(self, below: int) -> int | None:
+        """The id of the newest message of all below one; None without any."""
+        self.check()
+        return last_message(self._database, below)
 
     def newest(self) -> list[Row]:
         """Those among the newest messages of all."""

@@ -16,6 +16,9 @@ from hermes_sessions.storage.index_health import can_be_read, source_of, stale_t
 from hermes_sessions.storage.routing import TRIGRAM, WORDS
 from hermes_sessions.storage.values import as_int, as_text
 
+MOST_ID = 2**61
+"""A damaged page may name a message by any number."""
+
 READ_ANYWAY = 30_000
 """Messages that are read in a moment: in a store that has no more of them all are, behind what the indexes find, and
 the answer rests on no index."""
@@ -70,10 +73,16 @@ def coverage_of(database: Database) -> Coverage:
 
 
 def message_ids(database: Database) -> range:
-    """From the first to the last id of a message."""
+    """From the first to the last id of a message, of those that a database can have and Python can count."""
     # Each by itself is the end of a tree; both in one would be a walk through the whole table.
     ((first, last),) = database.rows("SELECT (SELECT min(id) FROM messages), (SELECT max(id) FROM messages)")
-    return range(0) if first is None else range(as_int(first), as_int(last) + 1)
+    return range(0) if first is None else range(max(-MOST_ID, as_int(first)), min(MOST_ID, as_int(last)) + 1)
+
+
+def last_message(database: Database, below: int) -> int | None:
+    """The largest id of a message below one; None without any."""
+    last = database.value("SELECT max(id) FROM messages WHERE id < ?", (below,))
+    return None if last is None else as_int(last)
 
 
 def _is_usable(database: Database, name: str) -> bool:

@@ -267,9 +267,10 @@ class Finder:
         if not ids:
             return
         below, window = ids.stop, WINDOW
-        while below > ids.start:
-            above = max(ids.start, below - window)
-            rows = self._candidates.between(above, below, PAGE)
+        # Where many ids in a row are of no message, nothing is read.
+        while (last := self._candidates.last_before(below)) is not None and last >= ids.start:
+            above = max(ids.start, last + 1 - window)
+            rows = self._candidates.between(above, last + 1, PAGE)
             said = notice or _read_so_far(ids, above)
             for page in self._fitting(rows, word_starts=word_starts):
                 yield page._replace(notice=said)

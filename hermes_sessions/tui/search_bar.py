@@ -232,15 +232,24 @@ class SearchBar(Horizontal):
         self._draw_status()
 
     def complete(self, catalog: Catalog, step: int) -> bool:
-        """Put the next word there is in place of the begun one, or the word before with -1. False if there is none."""
+        """Put the next word there is in place of the begun one, or the word before with -1. Where there is none, put the
+        first mistake right, if it is known how. False if nothing was to be done."""
         line = self.input
         if self._learn(catalog) and not self._vocabulary:
             self._wanted, self._wanted_for = step, line.value  # as soon as the words are there
             return True
-        made = self.candidates.next(line.value, line.cursor_position, step, self._vocabulary)
+        made = self.candidates.next(line.value, line.cursor_position, step, self._vocabulary) or self._put_right()
         if made is not None:
             line.value, line.cursor_position = made
         return made is not None
+
+    def _put_right(self) -> tuple[str, int] | None:
+        from hermes_sessions.services.completion import unknown_values
+
+        for start, stop, _, meant in (*self.input.problems, *unknown_values(self.text, {}, typing=True)):
+            if meant and self.text[start:stop]:
+                return self.text[:start] + meant + self.text[stop:], start + len(meant)
+        return None
 
     def unknown(self) -> str:
         """What is asked for that is no key, or nowhere in the store as far as its words are known."""

@@ -157,6 +157,9 @@ def test_a_pasted_text_finds_where_its_rare_words_were_said(
     answer = run("search", "-", "--json").json
     assert answer["conversations"][0]["session"]["id"] == "right"
     assert answer["order"] == "relevance" and "zorkmid" in answer["notice"]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(pasted)))
+    conditions = run("search", "-", "id:near", "--json").json["conversations"]
+    assert [found["session"]["id"] for found in conditions] == ["near"]
 
 
 def test_search_for_a_person_shows_where(history: Path, run: Run) -> None:

@@ -357,3 +357,18 @@ def test_a_session_the_catalogue_does_not_know_makes_the_answer_incomplete(herme
     assert [hits.conversation.id for hits in result.conversations] == ["a"]
     assert not result.complete
     store.close()
+
+
+@pytest.mark.parametrize("id", [2**40, 2**63 - 1])
+def test_a_message_with_an_absurd_number_holds_nothing_up(
+    hermes_file: HermesFile, monkeypatch: pytest.MonkeyPatch, id: int
+) -> None:
+    hermes_file.message(hermes_file.session("a"), "user", "crème brûlée at noon")
+    hermes_file.insert("messages", id=id, session_id="a", role="user", content="a far away octopus", timestamp=NOW)
+    for read_anyway in (30_000, 0):
+        monkeypatch.setattr("hermes_sessions.storage.coverage.READ_ANYWAY", read_anyway)
+        monkeypatch.setattr("hermes_sessions.storage.finding.READ_ANYWAY", read_anyway)
+        store = open_store(hermes_file.path)
+        assert found(store, "creme") == found(store, "octopus") == ["a"]
+        assert found(store, "nowhere") == []
+        store.close()

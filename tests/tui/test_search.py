@@ -454,6 +454,21 @@ async def test_tab_goes_through_the_words_that_fit(demo: Path, open_browser: Ope
         assert focus(pilot) is screen.sessions  # nothing begins like that
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("is:archvied", "is:archived"), ("docker sorce:cli", "docker source:cli")]
+)
+async def test_tab_puts_a_mistake_right(demo: Path, open_browser: OpenBrowser, typed: str, meant: str) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        await type_text(pilot, f"{typed} ")
+        await press(pilot, "tab")
+        screen = browser(pilot)
+        assert screen.search_bar.text == f"{meant} " and focus(pilot) is screen.search_bar.input
+        await press(pilot, "tab")
+        assert focus(pilot) is screen.sessions
+
+
 async def test_conditions_alone_list_what_fits_and_hide_what_is_hidden_elsewhere(
     demo: Path, open_browser: OpenBrowser
 ) -> None:
