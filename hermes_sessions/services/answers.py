@@ -33,6 +33,9 @@ LARGEST_STEP = 2_000
 MOST_WORDS = 20
 """Words of a pasted text that are looked for where no index says which are rare, the longest first."""
 
+PASTED_WORDS = 8
+"""Words from which on a text that is nowhere as a whole is taken for a pasted one."""
+
 FEW_FIT = "Few conversations fit: looking which ones do."
 
 Allowed = Container[str] | None
@@ -140,6 +143,9 @@ class Answers:
     ) -> Iterator[SearchResult]:
         """The same in growing answers, each of which begins with the one before it. The limit is one of what the search
         finds; a list of conversations is always whole in the end. `cancelled` is asked again and again, and ends it.
+
+        Where many words are nowhere together, as those of an error that was pasted, the rare ones of them are looked
+        for, as by `run_pasted`.
         """
         if _asks_search(query):
             before = result = None
@@ -148,6 +154,8 @@ class Answers:
                 if found is not before or result is None:
                     before, result = found, found._replace(problems=query.problems, words=_words(query))
                 yield result
+            if result is not None and not result.conversations and len(query.clauses) >= PASTED_WORDS:
+                yield self.run_pasted(query, catalog, limit=limit)
             return
         for step in self._listed(query, catalog, cancelled):
             yield _list(query, order, step._replace(all_asked=step.all_asked and catalog.whole))

@@ -271,3 +271,13 @@ def test_no_query_is_an_error(answers: Answers, store: Store, words: list[str]) 
     catalog = store.sessions.catalog()
     query = parse(" ".join(words), NOW, typing=True)
     assert len(answers.run(query, catalog).conversations) <= 12
+
+
+def test_many_words_that_are_nowhere_together_are_taken_for_a_pasted_text(answers: Answers, store: Store) -> None:
+    catalog = store.sessions.catalog()
+    pasted = parse("Traceback in zebra at line seven of crossing while walking home", NOW)
+    *_, last = answers.stream(pasted, catalog)
+    assert ids(last) == ids(answers.run_pasted(pasted, catalog, limit=200)) and last.conversations
+    few = parse("Traceback in zebra at line seven", NOW)
+    *_, last = answers.stream(few, catalog)
+    assert not last.conversations
