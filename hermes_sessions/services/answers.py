@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from hermes_sessions.errors import BadQuery, Interrupted
 from hermes_sessions.model import Catalog, Conversation, ConversationHits, SearchOrder, SearchResult
 from hermes_sessions.services.filters import Filter, prepare
-from hermes_sessions.services.fitting import Fitting
+from hermes_sessions.services.fitting import ENOUGH, FEW, Fitting
 from hermes_sessions.services.known_facts import KnownFacts
 from hermes_sessions.services.live import live_sessions
 from hermes_sessions.storage import Store
@@ -172,9 +172,9 @@ class Answers:
         that few do, it begins again in those alone."""
         allowed = self._fitting(query, catalog)
         try:
-            return search(allowed, lambda: allowed is not None and allowed.few)
+            return search(allowed, lambda: _turned_out_few(allowed))
         except Interrupted:
-            if allowed is None or not allowed.few:
+            if not _turned_out_few(allowed):
                 raise
         return search(_ids(self.fitting(query.of_conversations, catalog.conversations)), bool)
 
@@ -187,7 +187,7 @@ class Answers:
         found = SearchResult(query.text, order, (), complete=False)
         for found in search(allowed=allowed):
             yield found
-            if allowed is not None and allowed.few and not found.complete:
+            if _turned_out_few(allowed) and not found.complete:
                 break
         else:
             return
@@ -202,10 +202,19 @@ class Answers:
         if _hits(again) < known:
             yield again  # something was deleted
 
-    def _fitting(self, query: SearchQuery, catalog: Catalog) -> Fitting | None:
-        """Where words are looked for; None for everywhere."""
-        conditions = query.of_conversations
-        return Fitting(self._filter(conditions), self._known, catalog) if conditions else None
+    def _fitting(self, query: SearchQuery, catalog: Catalog) -> Allowed:
+        """Where words are looked for; None for everywhere.
+
+        Where hardly one of the newest fits, as before some day, the first hits are far away: then it is found out at
+        once which do, if no facts have to be read for that.
+        """
+        if not query.of_conversations:
+            return None
+        wanted = self._filter(query.of_conversations)
+        newest = catalog.conversations[:ENOUGH]
+        if not wanted.needs and sum(map(wanted.fits, newest)) < FEW * len(newest):
+            return _ids(filter(wanted.fits, catalog.conversations))
+        return Fitting(wanted, self._known, catalog)
 
     # Conversations as wholes.
 
@@ -246,6 +255,10 @@ class Answers:
 def _asks_search(query: SearchQuery) -> bool:
     """Whether places in conversations are asked for. Leaving out alone names no place."""
     return bool(query.clauses) or any(not condition.negated for condition in query.of_messages)
+
+
+def _turned_out_few(allowed: Allowed) -> bool:
+    return isinstance(allowed, Fitting) and allowed.few
 
 
 def _words(query: SearchQuery) -> tuple[str, ...]:

@@ -32,6 +32,8 @@ CHECKED_AT_ONCE = 64
 FEW = 200
 """Hits that are known to be all after one look through an index, which is faster forwards than backwards."""
 
+LAST_ROWID = 2**63 - 1
+
 VOCABULARY_LIMIT = 1_000
 """Trigrams tried for one or two characters."""
 
@@ -39,8 +41,9 @@ VOCABULARY_LIMIT = 1_000
 class Candidates:
     """Rows of messages that may fit: id, session, role, time, and whether stored and shown text may differ.
 
-    `sessions` are the ids of the sessions that are searched, None for all; `allows` tells by its id of one of them
-    whether it counts. Every question to SQLite is a moment in which the search can be given up: Interrupted.
+    `sessions` are the ids of the sessions that are searched, None for all or where they are not known; where they are
+    not named to SQLite, `allows` tells by its id of one whether it counts. Every question to SQLite is a moment in
+    which the search can be given up: Interrupted.
     """
 
     def __init__(
@@ -56,10 +59,11 @@ class Candidates:
         self._query = query
         self._needles = needles
         self._cancelled = cancelled
+        self._sessions = sessions
         self._allows = allows
         self._checked: dict[int, MessageText] = {}
         self._where, self._values = where(query.of_messages, database)
-        if sessions is not None:
+        if sessions is not None and allows is None:
             self._where = f"m.session_id IN (SELECT value FROM json_each(?)) AND {self._where}"
             self._values.insert(0, json.dumps(list(sessions)))
         calls = "m.tool_calls" if database.has("messages", "tool_calls") else "NULL"
@@ -67,6 +71,18 @@ class Candidates:
             f"m.id, m.session_id, m.role, m.timestamp, m.role = 'tool' OR {calls} NOT NULL OR m.content < char(1)"
             " OR m.content GLOB '*[\x1b\x80-\x9f]*'"
         )
+
+    @cached_property
+    def stop(self) -> int:
+        """An id above those of all messages that may be found: to pass by all hits above it takes long."""
+        if self._sessions is None or self._allows is None:
+            return LAST_ROWID
+        self.check()
+        last = self._database.value(
+            "SELECT max(m.id) FROM json_each(?) want CROSS JOIN messages m ON m.session_id = want.value",
+            (json.dumps(list(self._sessions), ensure_ascii=False),),
+        )
+        return 0 if last is None else as_int(last) + 1
 
     def matching(self, table: str, match: str, below: int, limit: int) -> list[Row]:
         """The newest that an index has under an expression, with ids `below` one."""

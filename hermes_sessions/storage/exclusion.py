@@ -14,6 +14,7 @@ from itertools import islice, zip_longest
 
 from hermes_sessions.errors import Interrupted, StoreDamaged
 from hermes_sessions.model import Conversation
+from hermes_sessions.storage.blind_spots import BlindSpots
 from hermes_sessions.storage.coverage import DAMAGED, Coverage, message_ids
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.matching import Needles
@@ -40,13 +41,16 @@ BEFORE_A_WORD = ("[^0-9a-z]", "\\[bfnrt]")
 class Exclusion:
     """Tells the conversations that hold none of some words."""
 
-    def __init__(self, database: Database, excluded: Sequence[Term], coverage: Coverage) -> None:
+    def __init__(
+        self, database: Database, excluded: Sequence[Term], coverage: Coverage, blind_spots: BlindSpots
+    ) -> None:
         self._database = database
         self._coverage = coverage
+        self._blind_spots = blind_spots
         self._needles = Needles(SearchQuery("", excluded=tuple(excluded)))
         words = tuple(term._replace(prefix=False) for term in excluded if term.route == "word")
         self._words = words_match(SearchQuery("", clauses=(words,)))[0] if words else ""
-        self._trigrams = trigram_match(SearchQuery("", clauses=(tuple(excluded),)), lambda _: None)
+        self._trigrams = _trigrams_of(excluded)
         self._visible = visible(database)
         self._holding, self._values = holding_condition(excluded, self._text_columns())
 
@@ -90,6 +94,10 @@ class Exclusion:
         spans = json.dumps(_spans(messages))
         holding: set[str] = set()
 
+        def check() -> None:
+            if cancelled():
+                raise Interrupted
+
         def look_at(ids: Iterable[int], condition: str, values: Sequence[SQLValue]) -> None:
             """Each conversation's newest message first: of what is common, that one tells."""
             waiting: dict[str, list[int]] = defaultdict(list)
@@ -98,18 +106,17 @@ class Exclusion:
             turns = zip_longest(*waiting.values())
             undecided = (id for turn in turns for id in turn if id is not None and messages[id] not in holding)
             while some := list(islice(undecided, CHECKED_AT_ONCE)):
-                if cancelled():
-                    raise Interrupted
+                check()
                 texts = texts_of(self._database, self._those(some, condition, values))
                 holding.update(messages[id] for id, text in texts.items() if not text.fits(self._needles))
 
         if self._words and self._coverage.words:
             look_at(self._matching(WORDS, self._words, spans).intersection(messages), self._visible, ())
         left = [id for id, conversation in messages.items() if conversation not in holding]
-        look_at(self._unseen_by_words(left, spans), f"{self._visible} AND {self._holding}", self._values)
+        look_at(self._unseen_by_words(left, spans, check), f"{self._visible} AND {self._holding}", self._values)
         return holding
 
-    def _unseen_by_words(self, ids: Sequence[int], spans: str) -> Iterable[int]:
+    def _unseen_by_words(self, ids: Sequence[int], spans: str, check: Callable[[], None]) -> Iterable[int]:
         """Those of these messages, all within the spans, that may hold something of it which is no word to an index."""
         if not (self._trigrams and self._coverage.trigram):
             return ids
@@ -117,6 +124,9 @@ class Exclusion:
         if len(unread) == len(ids):
             return ids
         told = self._matching(TRIGRAM, self._trigrams, spans) | self._hollow(spans)
+        # Not all that is seen in a text is stored so; lists of parts are no blind spots of their own.
+        told |= self._matching(WORDS, self._coverage.parts_match, spans) if self._coverage.words else set()
+        told |= self._blind_spots.among(set(ids).difference(told, unread), check)
         return [*unread, *told.intersection(ids).difference(unread)]
 
     def _matching(self, table: str, match: str, spans: str) -> set[int]:
@@ -173,6 +183,14 @@ def holding_condition(excluded: Sequence[Term], columns: Sequence[str]) -> tuple
             conditions.append(condition)
             values += bound
     return f"({' OR '.join(conditions)})", values
+
+
+def _trigrams_of(excluded: Sequence[Term]) -> str:
+    """What to ask the trigram index for. Empty: it cannot tell. A blank may be any white space, which is other letters
+    to it: the words of a phrase are asked for each by itself."""
+    phrases = [tuple((Term(word, term.route),) for word in term.text.split()) for term in excluded[: MOST_TERMS + 1]]
+    matches = [trigram_match(SearchQuery("", clauses=words), lambda _: None) for words in phrases]
+    return " OR ".join(matches) if all(matches) and len(matches) <= MOST_TERMS else ""
 
 
 def _standing_alone(column: str) -> str:

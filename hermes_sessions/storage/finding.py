@@ -49,8 +49,6 @@ PARTS_AT_ONCE = 16
 """Messages with images, which may have megabytes each, that are read between two moments in which a search can be
 given up."""
 
-LAST_ROWID = 2**63 - 1
-
 UNRANKED = "Too common to be ranked: newest first."
 
 NOT_AS_WORDS = "No message has this as whole words: looking inside of words."
@@ -62,6 +60,8 @@ class Page(NamedTuple):
 
     found: list[Found]
     notice: str = ""
+    progress: str = ""
+    """How far it is, while every message is read."""
 
 
 class Finder:
@@ -226,7 +226,7 @@ class Finder:
         ):
             yield from self._these(few, checked=checked, word_starts=word_starts)
             return
-        below = LAST_ROWID
+        below = self._candidates.stop
         size, following = (MERGED, MERGED) if merged else (FIRST_PAGE, PAGE)
         while below:
             rows = self._candidates.matching(table, match, below, size)
@@ -244,7 +244,7 @@ class Finder:
         """Pages of messages that are lists of parts, all of which are read: releases of SQLite before 3.42 filled a
         trigram index with nothing of a text that begins with a NUL.
         """
-        below = LAST_ROWID
+        below = self._candidates.stop
         while below:
             rows = self._candidates.matching(WORDS, self._coverage.parts_match, below, PARTS_AT_ONCE)
             fresh = [as_int(row[0]) for row in rows if as_int(row[0]) not in self._seen]
@@ -258,9 +258,9 @@ class Finder:
         for spots, looked_at in self._blind_spots.newest_first(ids, self._candidates.check):
             if not (spots or looked_at):
                 continue
-            notice = _read_so_far(ids, looked_at) if looked_at else ""
+            progress = _read_so_far(ids, looked_at) if looked_at else ""
             for page in self._fitting(self._candidates.of(spots, readable=True)):
-                yield page._replace(notice=notice)
+                yield page._replace(progress=progress)
 
     def _reading(self, ids: range, notice: str = "", *, word_starts: bool = False) -> Iterator[Page]:
         """Pages of the messages with these ids, newest first, that hold what is looked for."""
@@ -271,9 +271,9 @@ class Finder:
         while (last := self._candidates.last_before(below)) is not None and last >= ids.start:
             above = max(ids.start, last + 1 - window)
             rows = self._candidates.between(above, last + 1, PAGE)
-            said = notice or _read_so_far(ids, above)
+            progress = "" if notice else _read_so_far(ids, above)
             for page in self._fitting(rows, word_starts=word_starts):
-                yield page._replace(notice=said)
+                yield page._replace(notice=notice, progress=progress)
             below = as_int(rows[-1][0]) if len(rows) == PAGE else above
             window = min(WIDEST, 2 * window)
         yield Page([], notice)

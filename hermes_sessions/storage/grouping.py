@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -45,6 +46,7 @@ class _Group:
     count: int = 0
     hits: list[SearchHit] = field(default_factory=list)
     waiting: list[Found] = field(default_factory=list)
+    messages: array[int] = field(default_factory=lambda: array("q"))
     answer: ConversationHits | None = None
     """What was last said of it, as long as it holds: most pages change a few of very many."""
 
@@ -109,6 +111,7 @@ class Groups:
             group = self._group(conversation)
             if group is not None:
                 group.count += 1
+                group.messages.append(found.message_id)
                 # A hit in the title shows no place to open.
                 messages = sum(hit.message_id is not None for hit in group.hits) + len(group.waiting)
                 if messages < self._kept:
@@ -123,6 +126,10 @@ class Groups:
         """What was found so far. It is complete when the source is exhausted and no conversation was left out."""
         conversations = tuple(group.as_hits() for group in self._groups.values())
         return SearchResult(query, order, conversations, exhausted and not self._left_out, notice)
+
+    def messages(self, conversation: Conversation) -> Sequence[int]:
+        """The ids of all messages that are hits in a conversation of the result, copies too."""
+        return self._groups[conversation.id].messages
 
     def _group(self, conversation: Conversation) -> _Group | None:
         """The group of a conversation, which is about to change; None when it is one too many."""

@@ -75,7 +75,7 @@ class Needles:
         self.words = tuple(dict.fromkeys(needle for clause in self.clauses for needle in clause))
         """All of them, for marking what was found."""
         self._query = query
-        self._spread = any(" " in text for text in (*self.words, *(term.text for term in query.excluded)))
+        self._spread = any(" " in text for text in (*self.words, *(_needle(term.text) for term in query.excluded)))
 
     @cached_property
     def _starts(self) -> tuple[tuple[re.Pattern[str], ...], ...]:

@@ -58,6 +58,13 @@ class MessageTable:
         self._transcript(conversation, False, copies)
         return copies
 
+    def any_compacted(self, ids: Iterable[int]) -> bool:
+        """Whether a compaction took any of the messages out of the live context, and may have written it again."""
+        if not self._database.has("messages", "compacted"):
+            return False
+        sql = "SELECT 1 FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND compacted IS 1 LIMIT 1"
+        return bool(self._database.rows(sql, (json.dumps(list(ids)),)))
+
     def get(self, ids: Iterable[int]) -> dict[int, Message]:
         """Messages by id; ids that are not there are left out."""
         wanted = list(ids)

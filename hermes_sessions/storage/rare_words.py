@@ -78,24 +78,25 @@ class RareWords:
         """
         try:
             coverage = coverage_of(self._database)
-            found = self._rarest(text, trigram=coverage.trigram) if coverage.words else None
+            if not coverage.words:
+                return None
+            rare, common = self._words_of(text, trigram=coverage.trigram)
         except StoreDamaged:
             return None
-        if found is None:
-            return None
-        total = as_int(self._database.value("SELECT max(id) FROM messages"))
-        weights = {word.text: math.log(1 + total / len(word.messages)) for word in found}
-        ranked = self._ranked(found, weights, catalog, allowed)
+        found, ranked = rare, self._ranked(rare, catalog, allowed)
+        if not ranked:
+            # No message that may be found holds a rare one.
+            found, ranked = common, self._ranked(common, catalog, allowed)
         page = ranked[offset : offset + limit] if limit else ranked[offset:]
         words = [fold(word.text) for word in found]
         conversations = tuple(self._shown(hits, words) for hits in page)
         complete = catalog.whole and len(page) == len(ranked[offset:])
         told = ", ".join(word.text for word in found[:8])
-        notice = f"Ranked by the rare words of the text: {told}." if found else ""
+        notice = f"Ranked by the rare words of the text: {told}." if page else ""
         return SearchResult(text.strip(), "relevance", conversations, complete, notice)
 
-    def _rarest(self, text: str, *, trigram: bool) -> list[RareWord]:
-        """The rarest words of the text that are in any message, the rarest first."""
+    def _words_of(self, text: str, *, trigram: bool) -> tuple[list[RareWord], list[RareWord]]:
+        """The rare words of the text that are in any message, the rarest first; and common ones, the longest first."""
         found: dict[frozenset[int], RareWord] = {}
         common: list[RareWord] = []
         waiting = sorted(dict.fromkeys(pieces_of(text)), key=len, reverse=True)
@@ -112,7 +113,7 @@ class RareWords:
             elif words_in(piece) > 1 and not has_cjk(piece):
                 waiting += [part for part in re.findall(r"\w+", piece) if len(part) >= SHORTEST]
         rarest = sorted(found.values(), key=lambda word: len(word.messages))
-        return (rarest or common)[:MOST_USED]
+        return rarest[:MOST_USED], common[:MOST_USED]
 
     def _messages_with(self, piece: str, *, trigram: bool) -> frozenset[int]:
         table, match = WORDS, Term(piece, "word").words_match
@@ -124,9 +125,11 @@ class RareWords:
         return frozenset(as_int(id) for (id,) in rows)
 
     def _ranked(
-        self, found: list[RareWord], weights: dict[str, float], catalog: Catalog, allowed: Container[str] | None
+        self, found: list[RareWord], catalog: Catalog, allowed: Container[str] | None
     ) -> list[ConversationHits]:
         """The conversations with their hits, heaviest first, and of equals the newest. Hits have no snippets yet."""
+        total = as_int(self._database.value("SELECT max(id) FROM messages"))
+        weights = {word.text: math.log(1 + total / len(word.messages)) for word in found}
         words_of: dict[int, list[str]] = defaultdict(list)
         for word in found:
             for message in word.messages:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterator
 
+from hermes_sessions.errors import Interrupted
 from hermes_sessions.model import Catalog, ConversationHits, SearchHit, SearchOrder, SearchResult
 from hermes_sessions.storage.blind_spots import BlindSpots
 from hermes_sessions.storage.candidates import Candidates
@@ -69,8 +70,7 @@ class Search:
         result = SearchResult(asked.text, order, (), complete=True)
         for result in self._results(asked, catalog, wanted, order, HITS_SHOWN, allowed, cancelled):  # noqa: B007 - the last one is the fullest
             pass
-        found = tuple(self._without_copies(hits) for hits in result.conversations[offset:])
-        return SearchResult(asked.text, order, found, result.complete, result.notice)
+        return SearchResult(asked.text, order, result.conversations[offset:], result.complete, result.notice)
 
     def stream(
         self,
@@ -82,7 +82,8 @@ class Search:
         allowed: Container[str] | None = None,
         cancelled: Callable[[], bool] = bool,
     ) -> Iterator[SearchResult]:
-        """Growing results: each holds the one before it, in the same order. The first is fast.
+        """Growing results: each holds the one before it, in the same order. The first is fast. Only in the last no
+        message is counted twice that a compaction wrote again.
 
         `cancelled` is asked every few milliseconds; when it says so, Interrupted is raised.
         """
@@ -132,7 +133,7 @@ class Search:
         Raises Interrupted, StoreBusy, StoreDamaged.
         """
         excluded = without_marks(query).excluded
-        return Exclusion(self._database, excluded, self._known_coverage()) if excluded else None
+        return Exclusion(self._database, excluded, self._known_coverage(), self._blind_spots) if excluded else None
 
     def _results(
         self,
@@ -163,14 +164,17 @@ class Search:
         pages = finder.newest_first if order == "recent" else finder.best_first
         for page in pages(lambda: groups.full):
             grown = bool(page.found) and groups.add(page.found, finder.texts, by_time=order == "recent")
-            if grown or page.notice != notice:
-                notice = page.notice
+            if grown or (page.progress or page.notice) != notice:
+                notice = page.progress or page.notice
                 result = groups.result(query.text, order, exhausted=False, notice=notice)
             yield result
             if groups.counted >= COUNTED_HITS and groups.full:
+                result = groups.result(query.text, order, exhausted=False, notice=page.notice)
+                yield self._without_copies(result, groups, cancelled)
                 return
         groups.add_remaining_titles()
-        yield groups.result(query.text, order, exhausted=finder.exhausted, notice=notice)
+        result = groups.result(query.text, order, exhausted=finder.exhausted, notice=notice)
+        yield self._without_copies(result, groups, cancelled)
 
     def _listed(
         self,
@@ -203,9 +207,9 @@ class Search:
         if len(self._texts) > TEXTS_KEPT:
             self._texts.clear()
         sessions = allows = None
-        if isinstance(allowed, Collection) and len(allowed) <= FEW_CONVERSATIONS:
+        if isinstance(allowed, Collection):
             sessions = [session.id for item in catalog if item.id in allowed for session in item.sessions]
-        elif allowed is not None:
+        if allowed is not None and not (isinstance(allowed, Collection) and len(allowed) <= FEW_CONVERSATIONS):
             known = catalog.by_session
 
             def allows(session: str) -> bool:
@@ -221,16 +225,28 @@ class Search:
             self._texts.clear()
         return self._coverage
 
-    def _without_copies(self, found: ConversationHits) -> ConversationHits:
-        """The hits, each in the message that a transcript shows, where a compaction wrote some messages again."""
-        alike = {(hit.role, hit.snippet.text) for hit in found.hits}
-        if len(found.conversation.sessions) == 1 and len(alike) == len(found.hits):
-            return found
+    def _without_copies(self, result: SearchResult, groups: Groups, cancelled: Callable[[], bool]) -> SearchResult:
+        """The result with each hit once, in the message that a transcript shows, where a compaction wrote some again.
+
+        It does so in a new session, or in the same one behind the messages that it marks as compacted.
+        """
+        conversations: list[ConversationHits] = []
+        for hits in result.conversations:
+            if cancelled():
+                raise Interrupted
+            messages = groups.messages(hits.conversation)
+            several = len(hits.conversation.sessions) > 1
+            repeated = several or (len(messages) > 1 and self._messages.any_compacted(messages))
+            conversations.append(self._once(hits, messages) if repeated else hits)
+        return result._replace(conversations=tuple(conversations))
+
+    def _once(self, found: ConversationHits, messages: Collection[int]) -> ConversationHits:
         copies = self._messages.copies(found.conversation)
         hits: dict[int | None, SearchHit] = {}
         for hit in found.hits:
             if hit.message_id is not None and (stub := copies.get(hit.message_id)) is not None:
                 hit = hit._replace(message_id=stub.id, session_id=stub.session_id, timestamp=stub.timestamp)
             hits.setdefault(hit.message_id, hit)
-        count = found.hit_count - len(found.hits) + len(hits)
+        named = min(1, found.hit_count - len(messages))
+        count = named + len({copies[id].id if id in copies else id for id in messages})
         return found._replace(hit_count=count, hits=tuple(hits.values()))

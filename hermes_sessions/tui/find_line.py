@@ -83,10 +83,12 @@ class FindLine(AskLine):
 
 
 def hit_words(hit: MessageView.HitReached) -> str:
-    """Which place of how many; its number is known once all are counted."""
+    """Which place of how many; its number is known once all before it are counted."""
+    total = wording.count(hit.total) + ("" if hit.complete else "+")
+    if hit.position:
+        return f"{wording.count(hit.position)} of {total}"
     if not hit.complete:
-        return f"{wording.count(hit.total)}+ found"
-    total = wording.count(hit.total)
-    if not hit.position:
-        return f"{total} hits" if hit.total else "not found"
-    return f"{wording.count(hit.position)} of {total}"
+        return f"{total} found"
+    if not hit.total:
+        return "not found"
+    return f"{total} hit" if hit.total == 1 else f"{total} hits"

@@ -44,11 +44,21 @@ class MessageFinder:
         """Whether every message has been searched."""
         self.wrapped = False
         """Whether the way to the current place led past an end of the conversation."""
+        self.ended = False
+        """Whether a step led to no place, as there is none in its direction that the person has not come by."""
         self.findings = Findings(Matcher(()))
         self._fetch, self._compose, self._reach, self._report = fetch, compose, reach, report
         self._ordinal = 0
         self.round_about = True
-        """Whether a step past an end goes on at the other; else it is only told."""
+        """Whether a step past an end always goes on at the other; else only to places that nobody has come by."""
+        self._earliest: tuple[int, int] | None = None
+        """Of the places without `round_about`, the first the person has come by: its message and number there."""
+        self._goal: tuple[int, int] | None = None
+        """Where a way that went on from the top meets itself."""
+        self._opened_at: int | None = None
+        """The message the person was at when all places were counted; they see its first one."""
+        self._searched = 0
+        """So many messages from the top on have been searched without a gap."""
         self._slices = Slices()
 
     @property
@@ -63,8 +73,11 @@ class MessageFinder:
 
     @property
     def position(self) -> int:
-        """The number of the current place, from 1; 0 without one."""
-        return self.findings.position(self.hit.message, self._ordinal) if self.hit else 0
+        """The number of the current place, from 1; 0 without one, or while some before it are not counted yet."""
+        message, ordinal = (self.hit.message, self._ordinal) if self.hit else (self._opened_at, 0)
+        if message is None or not (self.complete or message < self._searched):
+            return 0
+        return self.findings.position(message, ordinal) if self.findings.between(message, message + 1) else 0
 
     def marks(self, index: int, line: Line) -> list[Mark]:
         """The places on a line of message number `index`; the current one has a look of its own."""
@@ -80,8 +93,12 @@ class MessageFinder:
 
     def clear(self) -> None:
         """Look for nothing."""
-        self.findings, self.hit, self._ordinal = Findings(Matcher(())), None, 0
-        self.complete = self.wrapped = False
+        self._begin(Matcher(()))
+        self._earliest = self._goal = None
+
+    def come_back(self) -> None:
+        """Take all places as seen: the person comes from behind them."""
+        self._earliest = (0, 0)
 
     async def find(
         self, matcher: Matcher, place: Place, count: int, *, beyond: int = 0, round_about: bool = True
@@ -89,12 +106,12 @@ class MessageFinder:
         """Look into `count` messages, from `place` on and then from the first; go to the first place that is found.
 
         With `beyond` the person is at the first one already, and goes one on (1) or back (-1). Without `round_about`
-        nobody is taken past an end, only told of it.
+        nobody is taken past an end to what they have seen, only told of it.
         """
-        self.clear()
+        findings = self._begin(matcher)
         self.round_about = round_about
-        findings = self.findings = Findings(matcher)
         start = place.message
+        self._earliest = self._earliest or (start, 0)
         order = list(chain(range(start, count), range(start)))
         if not matcher or not await self._count(findings, order, max(0, beyond), place):
             return
@@ -104,11 +121,12 @@ class MessageFinder:
         else:
             self._report(self)
 
-    async def count(self, matcher: Matcher, count: int) -> None:
-        """Look into `count` messages and go nowhere."""
-        self.clear()
+    async def count(self, matcher: Matcher, count: int, at: int) -> None:
+        """Look into `count` messages and go nowhere; the person sees message number `at`."""
+        findings = self._begin(matcher)
         self.round_about = False
-        findings = self.findings = Findings(matcher)
+        self._opened_at = at
+        self._earliest = self._earliest or (at, 0)
         if await self._count(findings, range(count), None):
             self.complete = True
             self._report(self)
@@ -134,7 +152,13 @@ class MessageFinder:
             before = await self._before(findings, place)
             ordinal = before - 1 if step > 0 and not there else before
         if findings is self.findings:
-            await self._go(findings, *findings.after(place.message, ordinal, step))
+            await self._go(findings, *findings.after(place.message, ordinal, step), step)
+
+    def _begin(self, matcher: Matcher) -> Findings:
+        self.findings, self.hit, self._ordinal = Findings(matcher), None, 0
+        self._opened_at, self._searched = None, 0
+        self.complete = self.wrapped = False
+        return self.findings
 
     async def _count(
         self, findings: Findings, order: Sequence[int], skip: int | None, place: Place | None = None
@@ -148,6 +172,8 @@ class MessageFinder:
             for index in indices:
                 if messages is None or findings is not self.findings:
                     return False
+                if index == self._searched:
+                    self._searched += 1
                 if (message := messages.get(index)) is None:
                     continue
                 scan = findings.scan(index, await self._compose(index, message))
@@ -164,11 +190,11 @@ class MessageFinder:
                     self._report(self)
         return findings is self.findings
 
-    async def _go(self, findings: Findings, index: int, ordinal: int, wrapped: bool) -> None:
-        if wrapped and not self.round_about:
-            self.wrapped = True
+    async def _go(self, findings: Findings, index: int, ordinal: int, wrapped: bool, step: int = 1) -> None:
+        if not self.round_about and self._is_end((index, ordinal), wrapped, step):
+            self.ended = True
             self._report(self)
-            self.wrapped = False
+            self.ended = False
             return
         blocks = await self._blocks_of(index)
         if blocks is None:
@@ -177,9 +203,22 @@ class MessageFinder:
         if hit is None or findings is not self.findings:
             return
         self.hit, self._ordinal, self.wrapped = hit, ordinal, wrapped
+        if self._goal is None:
+            self._earliest = min(self._earliest or (index, ordinal), (index, ordinal))
         await self._reach(hit)
         if findings is self.findings:
             self._report(self)
+
+    def _is_end(self, place: tuple[int, int], wrapped: bool, step: int) -> bool:
+        """Whether a step to `place` leads out of the conversation. Who began in the middle first goes once round."""
+        if step < 0:
+            turns_back = wrapped and self._goal is not None
+            self._goal = None if turns_back else self._goal
+            return wrapped and not turns_back
+        if wrapped and self._goal is None and self._earliest is not None and place < self._earliest:
+            self._goal = self._earliest
+            return False
+        return wrapped or (self._goal is not None and place >= self._goal)
 
     async def _before(self, findings: Findings, place: Place) -> int:
         """How many places of its message stand before `place`."""

@@ -67,7 +67,7 @@ class MessageHits:
         """Know where all of the search's words are, and go nowhere; not in a very large conversation."""
         stubs = self._view.viewport.transcript.stubs
         if self.words and not self.finder.matcher and sum(stub.size for stub in stubs) <= MOST_COUNTED_BYTES:
-            await self._do(self.finder.count(self.words, len(stubs)))
+            await self._do(self.finder.count(self.words, len(stubs), self._view.viewport.cursor))
 
     async def extend(self, known: int) -> None:
         """Look into the messages behind the first `known`, which came later."""
@@ -120,4 +120,5 @@ class MessageHits:
         view = self._view
         view.redraw()
         view.found = finder.position, finder.total
-        view.post_message(view.HitReached(finder.position, finder.total, finder.complete, finder.wrapped))
+        told = view.HitReached(finder.position, finder.total, finder.complete, finder.wrapped, finder.ended)
+        view.post_message(told)

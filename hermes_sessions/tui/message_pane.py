@@ -110,14 +110,16 @@ class MessagePane(Vertical):
         self._stop_timer()
         if conversation is None:
             self.workers.cancel_group(self, "open")
+            self._loading = False
             self.conversation = self._hits = None
             self.set_class(True, "-empty")
             self._draw_frame()
         else:
             self._timer = self.set_timer(PREVIEW_AFTER_SECONDS, lambda: self.open(conversation, hits))
 
-    def open(self, conversation: Conversation, hits: ConversationHits | None, *, at_first: bool = False) -> None:
-        """Open a conversation now, at its newest hit if a search found it, or at the first. One that is open stays
+    def open(self, conversation: Conversation, hits: ConversationHits | None, *, step: int = 0) -> None:
+        """Open a conversation now, at its newest hit if a search found it; who comes from the conversation before it
+        (`step` 1) at the first, and who comes back from the one behind (-1) has seen its hits. One that is open stays
         where it is."""
         self._stop_timer()
         if (conversation, hits, self.searched) == (self.conversation, self._hits, self._marked):
@@ -130,7 +132,7 @@ class MessagePane(Vertical):
         if self._built.is_set():
             self.find_line.close()
             self.go_line.asking = False
-        self._load(conversation, hits, at_first)
+        self._load(conversation, hits, step)
 
     def renew(self, conversation: Conversation) -> None:
         """Take the open conversation's newer self, and show what was added to it."""
@@ -243,10 +245,11 @@ class MessagePane(Vertical):
         event.stop()
         if self.find_line.asking:
             self.find_line.tell(event, self._step)
-        elif event.wrapped:
+        elif event.ended:
             self.post_message(self.HitsEnded(self._step))
         else:
-            self._place = hit_words(event)
+            end = "top" if self._step > 0 else "end"
+            self._place = hit_words(event) + (f" · from the {end}" if event.wrapped else "")
             self._draw_frame()
 
     def _mark_hits(self, hits: ConversationHits | None) -> None:
@@ -280,7 +283,7 @@ class MessagePane(Vertical):
             self._timer = None
 
     @work(group="open", exclusive=True)
-    async def _load(self, conversation: Conversation, hits: ConversationHits | None, at_first: bool) -> None:
+    async def _load(self, conversation: Conversation, hits: ConversationHits | None, step: int) -> None:
         try:
             at, words = _message_id(hits), _words(hits, self.searched)
             self.set_reactive(MessagePane.rewound, False)
@@ -295,7 +298,9 @@ class MessagePane(Vertical):
             await self._built.wait()
             await self.view.show(conversation, self._stubs, self._history.messages, at, words, origin)
             self._mark_hits(hits)
-            if at_first and words:
+            if step < 0:
+                self.view.hits.finder.come_back()
+            if step > 0 and words:
                 await self.view.hits.first_word()
             elif self.view.has_focus:
                 self._count_words()

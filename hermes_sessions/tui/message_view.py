@@ -63,6 +63,8 @@ class MessageView(PagedView, inherit_bindings=False):
         """Whether the whole conversation has been searched."""
         wrapped: bool
         """Whether the way there led past the end of the conversation."""
+        ended: bool = False
+        """Whether the step led nowhere: there is no place further on."""
 
     found: var[tuple[int, int]] = var((0, 0))
     """The number of the place the person was taken to, and how many are known."""

@@ -183,7 +183,7 @@ class Panes(Horizontal):
         if (conversation := self.sessions.conversation) is None or conversation is before:
             self.messages.say_ended(event.step)
         else:
-            self.messages.open(conversation, self.sessions.hits, at_first=event.step > 0)
+            self.messages.open(conversation, self.sessions.hits, step=event.step)
 
     def watch_large_costs(self) -> None:
         if self.is_mounted:

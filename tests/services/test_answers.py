@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_sessions.errors import BadQuery, Interrupted
-from hermes_sessions.model import Catalog, Conversation, SearchResult
+from hermes_sessions.model import Catalog, Conversation, SearchOrder, SearchResult
 from hermes_sessions.services import answers as module
 from hermes_sessions.services import fitting as fitting_module
 from hermes_sessions.services.answers import Answers, understood
 from hermes_sessions.services.known_facts import KnownFacts
 from hermes_sessions.storage import Store, open_store
+from hermes_sessions.storage import search as search_module
 from hermes_sessions.storage.conditions import KEYS
 from hermes_sessions.storage.coverage import NO_INDEX
 from hermes_sessions.storage.query import SearchQuery, parse
@@ -172,6 +174,34 @@ def test_where_few_conversations_fit_words_are_looked_for_in_those_alone(
         assert after.conversations[: len(before.conversations)] == before.conversations
     assert ids(answers.run(query, catalog)) == fit
     assert answers.conversations(query, catalog) == set(fit)
+
+
+@pytest.mark.parametrize("named", [500, 0])
+@pytest.mark.parametrize("order", ["recent", "relevance"])
+def test_where_none_of_the_newest_fits_words_are_looked_for_below_them_at_once(
+    hermes_file: HermesFile, monkeypatch: pytest.MonkeyPatch, named: int, order: SearchOrder
+) -> None:
+    monkeypatch.setattr(module, "ENOUGH", 20)
+    monkeypatch.setattr(search_module, "FEW_CONVERSATIONS", named)
+    for number in range(60):
+        hermes_file.talk(hermes_file.session(f"s{number}", "cli" if number < 4 else "telegram"), "zebra")
+    hermes_file.session("empty", "discord")
+    with closing(open_store(hermes_file.path)) as store:
+        answers, catalog = Answers(store, lambda: NOW), store.sessions.catalog()
+        asked: list[Any] = []
+        original = store.search.stream
+
+        def remember(*arguments: Any, allowed: Any, **others: Any) -> Any:
+            asked.append(allowed)
+            return original(*arguments, allowed=allowed, **others)
+
+        monkeypatch.setattr(store.search, "stream", remember)
+        *_, last = answers.stream(parse("zebra source:cli ", NOW), catalog, order=order)
+        assert (ids(last), last.complete) == (["s3", "s2", "s1", "s0"], True)
+        assert asked == [{"s0", "s1", "s2", "s3"}]
+        assert ids(answers.run(parse("zebra source:cli ", NOW), catalog, order=order)) == ids(last)
+        assert ids(answers.run(parse("zebra source:discord ", NOW), catalog, order=order)) == []
+        assert len(ids(answers.run(parse("zebra source:telegram ", NOW), catalog, order=order, limit=0))) == 56
 
 
 def test_words_to_leave_out_are_asked_about_in_steps_too(

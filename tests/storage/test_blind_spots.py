@@ -73,6 +73,22 @@ def test_older_messages_are_looked_at_once(hermes_file: HermesFile, monkeypatch:
     database.close()
 
 
+def test_those_among_some_messages_are_looked_for_once_near_them(
+    hermes_file: HermesFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blind_spots, "SPAN", 4)
+    hermes_file.session("a")
+    for number in range(1, 11):
+        hermes_file.message("a", "user", "crème" if number in (1, 2, 7, 10) else "cream")
+    database = Database(hermes_file.path)
+    spots = BlindSpots(database)
+    looks: list[int] = []
+    assert spots.among([2, 3, 10], lambda: looks.append(1)) == {2, 10} and len(looks) == 2
+    assert spots.among([1, 9], lambda: looks.append(1)) == {1} and len(looks) == 3, "but for the newest they are known"
+    assert spots.among([], lambda: looks.append(1)) == set() and len(looks) == 3
+    database.close()
+
+
 @pytest.fixture
 def big(hermes_file: HermesFile, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store that counts as too big to be read."""

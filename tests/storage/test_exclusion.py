@@ -102,6 +102,50 @@ def test_a_phrase_goes_over_any_white_space(hermes_file: HermesFile, opened: Cal
     assert left(opened(), '-"import os"') == ["not"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "one\nline two",
+        "one line\ttwo",
+        "one  line two",
+        "one\u00a0line two",
+        "\x1b[32mone\x1b[0m line two",
+        "on\x1b[1me\x1b[0m line two",
+        "one line\x1b[0m two",
+    ],
+)
+def test_what_is_seen_counts_however_it_is_stored(
+    hermes_file: HermesFile, opened: Callable[[], Store], text: str
+) -> None:
+    hermes_file.talk(hermes_file.session("said"), text)
+    hermes_file.tool_call(hermes_file.session("told"), "shell", "ls", {"output": text})
+    hermes_file.tool_call(hermes_file.session("asked"), "shell", {"command": text}, "ok")
+    part = {"type": "text", "text": text}
+    hermes_file.message(hermes_file.session("image"), "user", [part, {"type": "image_url", "image_url": "u"}])
+    hermes_file.talk(hermes_file.session("not"), "one line", "two")
+    store = opened()
+    assert left(store, '-"one line two"') == ["not"]
+    assert left(store, "-two -one") == []
+    assert left(store, "-one -zebra") == []
+    assert left(store, "-on*") == []
+    assert left(store, '-"line two" -zebra') == ["not"]
+
+
+@pytest.mark.parametrize("blank", ["\n", "\t", "\u00a0", " \r\n "])
+@pytest.mark.parametrize("read_anyway", [0, coverage.READ_ANYWAY])
+def test_a_pasted_phrase_excludes_over_whatever_white_space_is_in_it(
+    hermes_file: HermesFile, opened: Callable[[], Store], blank: str, read_anyway: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coverage, "READ_ANYWAY", read_anyway)
+    for id, text in (("same", f"lorem import{blank}os"), ("other", "lorem import os"), ("not", "lorem import the os")):
+        hermes_file.talk(hermes_file.session(id), text)
+    store = opened()
+    catalog = store.sessions.catalog()
+    assert left(store, f'-"import{blank}os"') == ["not"]
+    assert store.search.conversations(parse(f'lorem -"import{blank}os" '), catalog) == {"not"}
+    assert store.search.conversations(parse(f'"import{blank}os" '), catalog) == {"same", "other"}
+
+
 def test_messages_far_apart_are_asked_for_by_themselves(
     hermes_file: HermesFile, opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:

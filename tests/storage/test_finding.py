@@ -7,8 +7,10 @@ from itertools import count
 import pytest
 
 from hermes_sessions.errors import Interrupted
-from hermes_sessions.model import SearchResult
-from hermes_sessions.storage import Store, coverage, finding, open_store, search
+from hermes_sessions.model import SearchOrder, SearchResult
+from hermes_sessions.storage import Store, candidates, coverage, finding, open_store, search
+from hermes_sessions.storage.candidates import Candidates
+from hermes_sessions.storage.database import Row
 from hermes_sessions.storage.query import parse
 from tests.builders import HermesFile
 
@@ -180,3 +182,48 @@ def test_the_query_may_be_parsed_already(store: Store) -> None:
     assert found(store, "docker") == [
         hits.conversation.id for hits in store.search.run(parse("docker"), store.sessions.catalog()).conversations
     ]
+
+
+@pytest.mark.parametrize("order", ["recent", "relevance"])
+def test_nothing_more_is_said_to_be_read_when_enough_was_counted(
+    hermes_file: HermesFile, monkeypatch: pytest.MonkeyPatch, order: SearchOrder
+) -> None:
+    monkeypatch.setattr(finding, "READ_ANYWAY", 0)
+    monkeypatch.setattr(search, "COUNTED_HITS", 30)
+    monkeypatch.setattr(finding, "WINDOW", 8)
+    hermes_file.talk(hermes_file.session("a"), *["it is read here"] * 100)
+    store = open_store(hermes_file.path)
+    catalog = store.sessions.catalog()
+    *before, last = store.search.stream("re ", catalog, limit=1, order=order)
+    assert any(result.notice.startswith("Every message is read: ") for result in before)
+    assert last.notice == (finding.UNRANKED if order == "relevance" else "")
+    assert not last.complete
+    assert last.conversations == before[-1].conversations
+    assert store.search.run("re ", catalog, limit=1, order=order).notice == last.notice
+    store.close()
+
+
+def test_an_index_is_asked_from_the_newest_message_on_that_may_be_found(
+    hermes_file: HermesFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "FEW_CONVERSATIONS", 0)
+    monkeypatch.setattr(candidates, "FEW", 2)
+    for id in ("a", "b", "c"):
+        hermes_file.talk(hermes_file.session(id), "zebra", "zebra")
+    store = open_store(hermes_file.path)
+    asked: list[int] = []
+    original = Candidates.matching
+
+    def remember(self: Candidates, table: str, match: str, below: int, limit: int) -> list[Row]:
+        asked.append(below)
+        return original(self, table, match, below, limit)
+
+    monkeypatch.setattr(Candidates, "matching", remember)
+    assert found(store, "zebra", allowed=frozenset(["a", "b"])) == ["b", "a"]
+    assert set(asked) == {5}
+    asked.clear()
+    assert found(store, "zebra", allowed=frozenset(["unknown"])) == []
+    assert not asked
+    assert found(store, "zebra") == ["c", "b", "a"]
+    assert set(asked) == {candidates.LAST_ROWID}
+    store.close()

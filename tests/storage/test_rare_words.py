@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_sessions.model import SearchResult
-from hermes_sessions.storage import open_store
+from hermes_sessions.storage import open_store, rare_words
 from hermes_sessions.storage.rare_words import LONGEST, pieces_of
 from tests.builders import HermesFile
 
@@ -70,6 +71,27 @@ def test_pages_and_the_conversations_that_may_be_found(hermes_file: HermesFile) 
     result = store.rare_words.run("zorkmid", store.sessions.catalog(), allowed={"s1"})
     store.close()
     assert result is not None and ids(result) == ["s1"]
+
+
+def test_where_no_rare_word_may_be_found_common_ones_tell(
+    hermes_file: HermesFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rare_words, "FEW", 3)
+    for number in range(4):
+        hermes_file.talk(hermes_file.session(f"s{number}"), "gadget")
+    hermes_file.talk(hermes_file.session("rare"), "zorkmid gadget")
+    hermes_file.talk(hermes_file.session("none"), "hello")
+    store = open_store(hermes_file.path)
+    catalog = store.sessions.catalog()
+    anywhere, there, nowhere = (
+        store.rare_words.run("zorkmid gadget", catalog, allowed=allowed) for allowed in (None, {"s3", "none"}, {"none"})
+    )
+    store.close()
+    assert anywhere is not None and there is not None and nowhere is not None
+    assert (ids(anywhere), ids(there), ids(nowhere)) == (["rare"], ["s3"], [])
+    assert "zorkmid" in anywhere.notice
+    assert there.notice == "Ranked by the rare words of the text: gadget."
+    assert nowhere.notice == ""
 
 
 def test_without_an_index_nothing_is_claimed(hermes_file: HermesFile) -> None:

@@ -236,6 +236,21 @@ def test_a_hit_in_a_copy_is_a_hit_in_what_it_repeats(hermes_file: HermesFile) ->
     store.close()
 
 
+def test_hits_are_counted_alike_in_every_order_at_once_or_as_they_come(hermes_file: HermesFile) -> None:
+    """Also those behind the hits that are shown, and where only some of the messages were written again."""
+    hermes_file.talk(hermes_file.session("a"), *(f"zebra {number}" for number in range(12)))
+    hermes_file.compact_in_place("a", tail=4)
+    hermes_file.talk("a", "zebra late", "zebra late")
+    hermes_file.talk(hermes_file.session("b"), "zebra", "zebra")
+    store = open_store(hermes_file.path)
+    catalog = store.sessions.catalog()
+    for order in ("recent", "relevance"):
+        *_, streamed = store.search.stream("zebra", catalog, order=order)
+        for result in (search(store, "zebra", order=order), streamed):
+            assert {hits.conversation.id: hits.hit_count for hits in result.conversations} == {"a": 14, "b": 2}
+    store.close()
+
+
 def test_hits_are_grouped_by_conversation_newest_first(hermes_file: HermesFile) -> None:
     hermes_file.chain(3)
     hermes_file.message(hermes_file.session("other"), "user", "question x")

@@ -373,3 +373,21 @@ async def test_hostile_text_is_shown_as_it_is_and_changes_nothing(
         await pilot.press("escape")
         await press(pilot, "c")
         assert not {"\x1b", "\x07", "\u202e"} & set(text(pilot))
+
+
+async def test_what_was_on_its_way_is_not_waited_for_when_nothing_is_chosen_any_more(
+    demo: Path, open_browser: OpenBrowser
+) -> None:
+    async with open_browser(demo).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        screen = browser(pilot)
+        messages, other = screen.messages, screen.sessions.listed.conversations[3]
+        messages.open(other, None)
+        await pilot.pause()
+        messages.open(screen.sessions.listed.conversations[4], None)
+        assert messages.waiting
+        messages.preview(None, None)
+        await pilot.pause()
+        assert not messages.waiting
+        messages.open(other, None)
+        await until(pilot, lambda: messages.view.conversation == other)

@@ -8,7 +8,9 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_sessions.model import BrowseResult
+from hermes_sessions.tui.find_line import hit_words
 from hermes_sessions.tui.message_pane import MessagePane
+from hermes_sessions.tui.message_view import MessageView
 from tests.builders import HermesFile
 from tests.tui.conftest import OpenBrowser
 from tests.tui.driving import browser, focus, press, settle, text, type_text, until
@@ -213,3 +215,20 @@ async def test_another_conversation_begins_without_a_find(store: Path, open_brow
         await settle(pilot)
         assert screen.messages.find_line.input.value == ""
         assert screen.messages.view.hits.finder.total == 0
+
+
+@pytest.mark.parametrize(
+    ("position", "total", "complete", "words"),
+    [
+        (1_207, 1_207, True, "1,207 of 1,207"),
+        (4, 5, False, "4 of 5+"),
+        (0, 5, False, "5+ found"),
+        (0, 1, True, "1 hit"),
+        (0, 2, True, "2 hits"),
+        (0, 0, True, "not found"),
+    ],
+)
+def test_how_many_places_there_are_is_said_as_far_as_it_is_known(
+    position: int, total: int, complete: bool, words: str
+) -> None:
+    assert hit_words(MessageView.HitReached(position, total, complete, wrapped=False)) == words

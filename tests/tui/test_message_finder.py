@@ -75,3 +75,28 @@ async def test_what_is_found_is_counted_in_what_comes_later() -> None:
         app.view.extend(library.stubs)
         await settled(pilot)
         assert app.reached[-1].total == 11
+
+
+async def test_the_place_of_the_search_it_was_opened_at_has_its_number_once_all_are_counted() -> None:
+    app = ViewApp(Library(prose(100)), at=40, words=["message 4"])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.view.hits.count_words()
+        await pilot.pause()
+        assert (app.reached[-1].position, app.reached[-1].total) == (2, 11)
+        walk = []
+        for _ in range(11):
+            await app.view.hits.next()
+            await pilot.pause()
+            walk.append((app.reached[-1].position, app.reached[-1].wrapped, app.reached[-1].ended))
+        assert walk[:9] == [(number, False, False) for number in range(3, 12)]
+        assert walk[9:] == [(1, True, False), (1, True, True)]
+
+
+async def test_who_came_back_to_a_conversation_goes_past_its_last_place_at_once() -> None:
+    app = ViewApp(Library(prose(50)), at=49, words=["message 4"])
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.view.hits.finder.come_back()
+        await app.view.hits.count_words()
+        await app.view.hits.next()
+        await pilot.pause()
+        assert app.reached[-1].ended

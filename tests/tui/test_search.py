@@ -557,6 +557,35 @@ async def test_n_goes_through_all_places_and_on_into_the_next_conversation(
         assert (await go("N"))[0] == first.id
 
 
+async def test_n_past_the_newest_hit_visits_the_others_before_it_leaves(
+    hermes_file: HermesFile, open_browser: OpenBrowser
+) -> None:
+    hermes_file.talk(hermes_file.session("old"), "needle", "hay", "needle again")
+    hermes_file.talk(hermes_file.session("new"), "needle one", "hay", "needle two", "hay", "needle three")
+    async with open_browser(hermes_file.path).run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await press(pilot, "/")
+        await type_text(pilot, "needle")
+        await press(pilot, "enter")
+        messages = browser(pilot).messages
+
+        async def go(key: str) -> tuple[str, str]:
+            await press(pilot, key)
+            await until(pilot, lambda: not messages.waiting)
+            assert messages.conversation is not None
+            return messages.conversation.id, messages._place
+
+        await until(pilot, lambda: messages._place == "3 of 3")
+        assert await go("n") == ("new", "1 of 3 · from the top")
+        assert await go("N") == ("new", "3 of 3 · from the end")
+        assert await go("n") == ("new", "1 of 3 · from the top")
+        assert await go("n") == ("new", "2 of 3")
+        assert await go("n") == ("old", "1 of 2")
+        await go("N")  # back again, where all has been seen
+        await until(pilot, lambda: messages.conversation is not None and messages.conversation.id == "new")
+        assert (await go("n"))[0] == "old"
+
+
 async def test_a_search_is_remembered_when_it_is_let_go(store: Path, open_browser: OpenBrowser) -> None:
     past = PastSearches()
     async with open_browser(store, past=past).run_test(size=WIDE) as pilot:
