@@ -232,8 +232,8 @@ class SearchBar(Horizontal):
         self._draw_status()
 
     def complete(self, catalog: Catalog, step: int) -> bool:
-        """Put the next word there is in place of the begun one, or the word before with -1. Where there is none, put the
-        first mistake right, if it is known how. False if nothing was to be done."""
+        """Put the next word there is in place of the begun one, or the word before with -1; where there is none, put
+        the first mistake right, if it is known how. False if there was nothing to do."""
         line = self.input
         if self._learn(catalog) and not self._vocabulary:
             self._wanted, self._wanted_for = step, line.value  # as soon as the words are there
