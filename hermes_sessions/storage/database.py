@@ -29,7 +29,7 @@ from hermes_sessions.errors import (
     UsageError,
 )
 from hermes_sessions.storage.lock_holder import lock_holder
-from hermes_sessions.storage.store_file import Identity, check_there, identity_of
+from hermes_sessions.storage.store_file import Identity, check_readable, check_there, identity_of
 from hermes_sessions.storage.undecodable import undecodable_rows
 from hermes_sessions.storage.values import SQLValue
 
@@ -284,6 +284,7 @@ class Database:
         Without a `-wal` no process is using the file and nothing is missing from it, so it may be read as one
         that does not change. With one, its committed rows would be missing: refuse.
         """
+        check_readable(self.path)
         wal = Path(f"{self.path}-wal")
         if wal.exists() and wal.stat().st_size:
             raise StoreUnreadable(

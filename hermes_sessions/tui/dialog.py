@@ -25,7 +25,9 @@ class Dialog(ModalScreen[Answer]):
 
 class Choices(OptionList):
     """A list of options. Keys may be faster than its first layout, or have a screen without any room for it: it has no
-    pages then, and Textual would fail to find one."""
+    pages then, and Textual would fail to find one, or to wrap words in no width."""
+
+    DEFAULT_CSS = "Choices { min-width: 10; }"
 
     def action_page_up(self) -> None:
         with suppress(LookupError):

@@ -5,15 +5,19 @@ Imported when the palette is first opened.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from functools import partial
 
+from textual import events, work
 from textual.actions import parse
 from textual.await_complete import AwaitComplete
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.dom import DOMNode
+from textual.errors import NoWidget
 
 from hermes_sessions.tui.browser import BrowserScreen
 from hermes_sessions.tui.keys import PANES, Key
@@ -25,11 +29,30 @@ Command = tuple[str, Key, Callable[[], Awaitable[None]]]
 """Its name, the key, and what runs it."""
 
 
+_gather = inspect.unwrap(CommandPalette._gather_commands)
+"""What Textual does in a worker."""
+
+
 class Palette(CommandPalette):
-    """The palette, which answers once, as `Dialog` does."""
+    """The palette, for keys that come faster than its parts: it answers once, as `Dialog` does."""
+
+    DEFAULT_CSS = "Palette CommandList { min-width: 10; }"  # as of `Choices`
 
     def dismiss(self, result: object = None) -> AwaitComplete:
         return super().dismiss() if self.is_active else AwaitComplete()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action == "escape" or bool(self.query(CommandList))
+
+    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
+    async def _gather_commands(self, search_value: str) -> None:
+        with suppress(NoMatches):  # it was closed before this began
+            await _gather(self, search_value)
+
+    def _on_click(self, event: events.Click) -> None:  # type: ignore[override]  # as Textual does
+        event.prevent_default()  # Textual's own, which is called here
+        with suppress(NoWidget):  # the screen has become smaller since
+            super()._on_click(event)
 
     def _action_command_list(self, action: str) -> None:
         with suppress(LookupError):  # as in `Choices`

@@ -6,7 +6,7 @@ Every way out ends with a word on what was taken and where it is now. What there
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -61,15 +61,19 @@ class Takeaway:
 
     def choose(self, conversations: Sequence[Conversation], message: Message | None) -> None:
         """Ask what of these to copy, and copy it."""
-        self._app.run_worker(partial(self._choose, conversations, message), group="choose", exclusive=True)
+        self._start("choose", partial(self._choose, conversations, message))
 
     def copy(self, text: str, name: str) -> None:
         """Copy a text that is called `name`."""
-        self._app.run_worker(partial(self._copy, text, name), group="copy", exclusive=True)
+        self._start("copy", partial(self._copy, text, name))
 
     def edit(self, conversations: Sequence[Conversation], message: Message | None) -> None:
         """Show a message, or all of the conversations, in the person's editor."""
-        self._app.run_worker(partial(self._edit, conversations, message), group="edit", exclusive=True)
+        self._start("edit", partial(self._edit, conversations, message))
+
+    def _start(self, group: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Do something in place of what is done of its group. What is given up before it begins was never made."""
+        self._app.run_worker(work, group=group, exclusive=True)  # type: ignore[arg-type]  # a union it cannot solve
 
     async def _choose(self, conversations: Sequence[Conversation], message: Message | None) -> None:
         from hermes_sessions.tui.copy_menu import CopyScreen, copyables
@@ -78,8 +82,7 @@ class Takeaway:
 
         def chosen(choice: Copyable | None) -> None:
             if choice is not None:
-                work = partial(self._copy_chosen, choice, conversations)
-                self._app.run_worker(work, group="copy", exclusive=True)
+                self._start("copy", partial(self._copy_chosen, choice, conversations))
 
         self._app.push_screen(CopyScreen(choices), chosen)
 

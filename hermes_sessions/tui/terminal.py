@@ -31,7 +31,12 @@ RESET = (
 ENDING_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 HARD_END_SECONDS = 3.0
 WATCH_SECONDS = 3.0
+RESET_TRIES = 20
+"""How often we try to write to a terminal that takes nothing, 50 ms apart."""
 SLOW_FPS = "30"
+
+_attributes: list[Any] | None = None
+"""How the terminal was before, by termios."""
 
 LARGEST_COPY = 56_000
 """Bytes of text that any terminal takes by OSC 52: xterm and its like drop more than 74,994 of base64."""
@@ -52,20 +57,20 @@ def prepare(environ: MutableMapping[str, str]) -> None:
 @contextmanager
 def restored() -> Iterator[None]:
     """Leave the terminal as it was, whatever happens in between, also for a program that replaces this one."""
-    attributes = None
-    handlers = {number: signal.getsignal(number) for number in _ending_signals()}
+    global _attributes
+    handlers = {number: signal.getsignal(number) or signal.SIG_DFL for number in _ending_signals()}
     if sys.platform != "win32":
         with suppress(termios.error, OSError):
-            attributes = termios.tcgetattr(0)
+            _attributes = termios.tcgetattr(0)
     try:
         yield
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
         if sys.platform != "win32":
-            if attributes is not None:
+            if _attributes is not None:
                 with suppress(termios.error, OSError):
-                    termios.tcsetattr(0, termios.TCSADRAIN, attributes)
+                    termios.tcsetattr(0, termios.TCSADRAIN, _attributes)
             for stop in (signal.SIGTSTP, signal.SIGCONT):  # Textual leaves its handlers behind
                 signal.signal(stop, signal.SIG_DFL)
 
@@ -95,10 +100,25 @@ def _ending_signals() -> list[signal.Signals]:
 
 def end_hard(code: int) -> None:
     """End the process at once: the loop hangs, perhaps on a terminal that takes no more output."""
+    _reset()
+    threading.Event().wait(0.1)  # what is not read yet is lost where the terminal ends with us
+    _reset()  # what hung may have gone on meanwhile
+    os._exit(code)
+
+
+def _reset() -> None:
+    left = RESET
     with suppress(OSError):
         os.set_blocking(2, False)
-        os.write(2, RESET)
-    os._exit(code)
+        for _ in range(RESET_TRIES):
+            with suppress(BlockingIOError):
+                left = left[os.write(2, left) :]
+            if not left:
+                break
+            threading.Event().wait(0.05)
+    if sys.platform != "win32" and _attributes is not None:
+        with suppress(termios.error, OSError):
+            termios.tcsetattr(0, termios.TCSANOW, _attributes)
 
 
 def _watch_terminal(app: App[Any]) -> None:

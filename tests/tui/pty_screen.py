@@ -24,7 +24,13 @@ class Broken(History):
         secret = "what was said"
         raise RuntimeError("a bug")
 
-kind = Broken if "--broken" in sys.argv else History
+class Hanging(History):
+    async def outline(self, conversation, rewound=False):
+        import time
+        print("HANGING", file=sys.__stderr__, flush=True)
+        time.sleep(60)
+
+kind = Broken if "--broken" in sys.argv else Hanging if "--hanging" in sys.argv else History
 with kind(sys.argv[1]) as history:
     try:
         result, code = run_browser(history)

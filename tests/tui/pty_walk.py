@@ -68,7 +68,7 @@ def pty_walk(store: Path, seed: int, steps: int) -> None:
             code = None
         story = f"seed {seed}: ended with {code}: {sent[-40:]} {screen.output[-2000:]!r}"
         assert code == ENDINGS[ending] or b"LEFT" in screen.output, story  # or somebody found the way out
-        assert is_restored(screen), story
+        assert is_restored(screen), f"not restored, {story}"
         for fault in (b"Traceback", b"FAULT"):
             assert fault not in screen.output, story
     finally:

@@ -83,3 +83,20 @@ async def test_keys_may_come_with_the_one_that_opens_it(
         for _ in range(4):
             await press(pilot, "escape")
         assert pilot.app.screen is browser(pilot)
+
+
+@pytest.mark.parametrize(
+    "opening", [("question_mark",), ("s",), ("y",), ("l",), ("ctrl+p",), ("ctrl+p", *"theme", "enter")]
+)
+async def test_no_screen_is_too_small_for_it(demo: Path, open_browser: OpenBrowser, opening: tuple[str, ...]) -> None:
+    async with open_browser(demo).run_test(size=(120, 36)) as pilot:
+        await settle(pilot)
+        for key in opening:
+            await pilot.press(key)
+        await until(pilot, lambda: pilot.app.screen is not browser(pilot))
+        await pilot.pause(0.3)
+        for size in ((1, 1), (3, 40), (40, 1), (7, 7), (2, 2), (120, 36)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+        await press(pilot, "escape", "escape")
+        assert pilot.app.screen is browser(pilot)

@@ -67,6 +67,15 @@ def test_the_terminal_is_as_before_after(
     assert b"LEFT" in screen.output
 
 
+def test_a_signal_ends_it_though_it_hangs_and_the_terminal_is_as_before(demo: Path, screens: list[Screen]) -> None:
+    screen = Screen(str(demo), "--hanging")
+    screens.append(screen)
+    screen.wait_for(b"HANGING")
+    os.kill(screen.pid, signal.SIGTERM)
+    assert screen.end() == 143
+    assert is_restored(screen)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_in_the_middle_of_more_keys_than_it_can_answer(
     demo: Path, screens: list[Screen], number: signal.Signals

@@ -6,6 +6,7 @@ Reads it under `writable_schema`, where SQLite skips what it cannot make sense o
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -19,6 +20,9 @@ from hermes_sessions.storage.values import as_int, as_text
 
 SHADOWS = ("data", "idx", "docsize", "config")
 """What each FTS5 table keeps beside itself (https://sqlite.org/fts5.html#fts5_data_structures)."""
+
+HERMES = re.compile(rf"messages_fts\w*_(?:{'|'.join(SHADOWS)}|content)", re.ASCII)
+"""What search indexes of Hermes keep beside themselves, by its name."""
 
 INDEXES = {
     "idx_sessions_source": ("sessions", "source"),
@@ -107,7 +111,7 @@ def _faults(entries: list[Entry], pages: int, indexes: dict[str, str]) -> Iterat
         shadows = SHADOWS if source_of(sql) else (*SHADOWS, "content")
         if missing := [shadow for shadow in shadows if f"{name}_{shadow}" not in tables]:
             yield f"The search index {name} has lost its {some(missing)}."
-    derived = {name for name in tables if name.startswith("messages_fts") and name not in indexes}
+    derived = {name for name in tables if HERMES.fullmatch(name)}
     if lost := sorted(name for name in derived if not any(name.startswith(f"{index}_") for index in indexes)):
         yield f"{some(lost)} belong to a search index that is gone."
 

@@ -18,15 +18,14 @@ from hermes_sessions.model import Check
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.diagnosing.figures import amount, some
 from hermes_sessions.storage.diagnosing.visit import Visit
+from hermes_sessions.storage.index_health import repair_command
 from hermes_sessions.storage.lock_holder import described, log_readers
 from hermes_sessions.storage.repairing.guard import openers
+from hermes_sessions.storage.repairing.unfinished import LOG_MAGIC, unreachable
 from hermes_sessions.storage.values import as_text
 
 LARGE_LOG = 64 << 20
 """Bytes. Hermes has its log written back after every 50 changes, and SQLite after 1,000 pages."""
-
-MAGIC = (0x377F_0682, 0x377F_0683)
-"""How a write-ahead log begins (https://sqlite.org/fileformat2.html#walformat)."""
 
 
 class Log(NamedTuple):
@@ -51,6 +50,13 @@ def log_check(visit: Visit) -> Check:
     if size and not _is_log(visit.path):
         means = "SQLite passes over it, and Hermes writes over it when it starts. Messages in it cannot be read."
         return Check("wal", "warn", f"{visit.path.name}-wal ({amount(size)}) is no write-ahead log.", "", means)
+    if pages := unreachable(visit.path):
+        means = (
+            "What was saved in them cannot be read, and is lost once the log is merged: copy the -wal away before "
+            "Hermes starts. A repair does so, and merges the rest."
+        )
+        detail = f"{pages:,} pages of the log come after a damaged one, where nobody can reach them."
+        return Check("wal", "warn", detail, repair_command(visit.path), means)
     if size <= LARGE_LOG:
         return Check("wal", "ok", f"the log has {amount(size)}" if size else "the log is empty")
     log = _log(visit)
@@ -81,7 +87,7 @@ def _is_log(path: Path) -> bool:
     except apsw.Error:
         return True  # It may not be read, which is said elsewhere.
     try:
-        return int.from_bytes(file.xRead(4, 0)) in MAGIC
+        return int.from_bytes(file.xRead(4, 0)) in LOG_MAGIC
     except apsw.Error:
         return True
     finally:

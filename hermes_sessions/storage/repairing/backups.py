@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import apsw
 
 from hermes_sessions.errors import FileExists, StoreUnreadable
 from hermes_sessions.storage.repairing.watch import Watch
+from hermes_sessions.storage.store_file import NO_MORE_THAN_EMPTY
 
 SIDES = ("", "-wal", "-journal")
 """What belongs to a store besides its name. A `-shm` is made again from the `-wal`."""
@@ -52,11 +53,16 @@ def copy_store(source: Path, target: Path, watch: Watch) -> str:
     return _digest_of(copied)
 
 
-def copy_again(copy: Path, to: Path, watch: Watch) -> None:
-    """Another copy of a copy of `copy_store`, for what writes to it: nobody has the first one open."""
+def copy_again(copy: Path, to: Path, watch: Watch, sides: Sequence[str] = SIDES) -> None:
+    """Another copy of a copy of `copy_store`, for what writes to it: nobody has the first one open.
+
+    `sides` are copied, and written over what is at `to`.
+    """
     watch.begin("Copying the copy")
     of, done = size(copy), 0
-    for side in SIDES:
+    for side in (*SIDES, "-shm"):
+        Path(f"{to}{side}").unlink(missing_ok=True)
+    for side in sides:
         if (file := Path(f"{copy}{side}")).exists():
             with file.open("rb") as source, open(f"{to}{side}", "xb", opener=_for_oneself) as target:
                 while chunk := source.read(CHUNK):
@@ -127,9 +133,9 @@ def _forget_halves(path: Path) -> None:
 
 
 def _there(file: Path) -> bool:
-    """Whether there is anything in a file. SQLite leaves an empty log where it only looked."""
+    """Whether SQLite finds anything in a file. It leaves an empty log where it only looked."""
     try:
-        return file.stat().st_size > 0
+        return file.stat().st_size > NO_MORE_THAN_EMPTY
     except FileNotFoundError:
         return False
 

@@ -23,6 +23,9 @@ MOST_FAILURES = 100_000
 BEYOND = 10_000
 """How far past the last row that was read others are looked for, where nothing tells the last one."""
 
+TWIN = "-twin-"
+"""What the new id of a session has between the one that another session has, too, and the number of its row."""
+
 
 class Salvaged(NamedTuple):
     """How many rows of a table are in the new file, and how many are missing from it."""
@@ -33,6 +36,8 @@ class Salvaged(NamedTuple):
     """None when no index can be read that would tell."""
     partly: int = 0
     """How many of these are there all the same, with no more than what indexes say of them."""
+    twins: int = 0
+    """How many rows had the id of another, and have one of their own now."""
 
 
 class TableCopy:
@@ -52,25 +57,38 @@ class TableCopy:
         self._columns = ", ".join(map(quoted, self._names))
         keys = [(str(column), str(kind)) for column, kind, pk, _ in info if pk]
         listed = "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?"
-        self._has_rowid = not next(connection.execute(listed, (name,)))[0]
+        self._has_rowid = not next(connection.execute(listed, (name,)), (0,))[0]
         self._id = keys[0][0] if len(keys) == 1 and keys[0][1].upper() == "INTEGER" else "rowid"
         self._required = {str(column) for column, _, pk, required in info if pk or required} - {self._id}
         if self._has_rowid and self._id == "rowid":
             self._columns = f"rowid, {self._columns}"
         self._keys = [column for column, _ in keys]
+        self._twins = 0
 
     def copy(self) -> Salvaged:
         """Copy what can be had."""
-        if self._take("") and self._count() == self._counted():
-            return Salvaged(self._name, self._count(), 0)
+        found = self._copied()
+        if self._name != "sessions" or "id" not in self._names:
+            return found
+        # Nobody can ask for such a session, and rows of other tables look like it.
+        self._connection.execute("DELETE FROM main.sessions WHERE id IS NULL")
+        return found._replace(rows=found.rows - self._connection.changes(), twins=self._twins)
+
+    def _copied(self) -> Salvaged:
+        mixed = self._strays.mixed(self._name)
+        if not mixed and self._take(""):
+            self._take_twins()
+            if self._count() == self._counted():
+                return Salvaged(self._name, self._count(), 0)
         if not self._has_rowid:
             # Read from both ends up to where each stops.
             for order in ("ASC", "DESC"):
                 self._take_each(f"ORDER BY {', '.join(f'{quoted(key)} {order}' for key in self._keys)}")
             return Salvaged(self._name, self._count(), None)
         known, all_known = self._known_ids()
-        if self._strays.rooted(self._name):
+        if not mixed and self._strays.rooted(self._name):
             self._take_by_halves(*self._bounds(known), known if all_known else array("q"))
+            self._take_twins()
         if not all_known:
             self._take_strays()
             return Salvaged(self._name, self._count(), None)
@@ -79,6 +97,10 @@ class TableCopy:
             return Salvaged(self._name, self._count(), 0)
         keys = self._keys_of(missing)
         self._take_strays_of(missing, keys)
+        if mixed and not self._count():
+            # The indexes are of the rows of the other table, too.
+            self._take_strays()
+            return Salvaged(self._name, self._count(), None)
         missing -= self._ids_here()
         rows = self._count()
         # Of a message its words count, and of other rows their numbers.
@@ -168,6 +190,24 @@ class TableCopy:
             return False
         return True
 
+    def _take_twins(self) -> None:
+        """Copy sessions whose id another one has, each under an id of its own: messages stay with the first."""
+        if self._name != "sessions" or "id" not in self._names:
+            return
+        twins = (
+            f"SELECT rowid, id FROM damaged.{self._quoted} NOT INDEXED WHERE typeof(id) = 'text'"
+            " AND rowid NOT IN (SELECT rowid FROM main.sessions) AND +id IN (SELECT id FROM main.sessions)"
+        )
+        with suppress(apsw.Error, UnicodeDecodeError):
+            for rowid, id in self._connection.execute(twins).fetchall():
+                columns = self._columns.replace(quoted("id"), "?", 1)
+                self._connection.execute(
+                    f"INSERT OR IGNORE INTO main.{self._quoted} ({self._columns})"
+                    f" SELECT {columns} FROM damaged.{self._quoted} NOT INDEXED WHERE rowid = ?",
+                    (f"{id}{TWIN}{rowid}", rowid),
+                )
+                self._twins += self._connection.changes()
+
     def _take_each(self, order: str) -> None:
         limit = 1
         with suppress(apsw.Error):
@@ -218,7 +258,7 @@ class TableCopy:
         return low, high if known else max(high, read + BEYOND)
 
     def _counted(self) -> int:
-        """How many rows the damaged table says it has, where it can be read. Of two with one key only one is taken."""
+        """How many rows the damaged table says it has, where it can be read."""
         return int(next(self._connection.execute(f"SELECT count(*) FROM damaged.{self._quoted} NOT INDEXED"))[0])
 
     def _count(self) -> int:

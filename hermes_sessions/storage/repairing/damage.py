@@ -7,7 +7,7 @@ releases of SQLite differ about an index of text with a NUL in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, suppress
 from itertools import repeat
 from pathlib import Path
@@ -24,6 +24,15 @@ from hermes_sessions.storage.values import as_text
 
 READS = 3.5
 """How often `integrity_check` reads each page of a large store with two search indexes, about."""
+
+SHADOWS = ("data", "idx", "content", "docsize", "config", "segments", "segdir", "stat", "node", "rowid", "parent")
+"""What virtual tables of FTS5, FTS4 and R*Tree keep their content in, after their own name and a `_`."""
+
+_OWN = {
+    "sessions": "WHERE typeof(id) = 'text'",
+    "messages": "WHERE role NOT GLOB '*[^a-z_]*' AND typeof(timestamp) IN ('real', 'integer')",
+}
+"""Not rows of another table, where pages or roots of the file have changed places: where a role is, others have ids."""
 
 _FED = re.compile(r"(messages_fts\w*)_(?:insert|delete|update)", re.ASCII)
 
@@ -129,7 +138,8 @@ def counted(copy: Path) -> dict[str, int | None]:
             for name in ordinary_tables(connection):
                 rows[name] = None
                 with suppress(apsw.Error):
-                    rows[name] = next(connection.execute(f"SELECT count(*) FROM {quoted(name)} NOT INDEXED"))[0]
+                    sql = f"SELECT count(*) FROM {quoted(name)} NOT INDEXED {_OWN.get(name, '')}"
+                    rows[name] = next(connection.execute(sql))[0]
     return rows
 
 
@@ -165,13 +175,27 @@ def catalogue(connection: apsw.Connection, schema: str = "main") -> list[Entry]:
 def ordinary_tables(connection: apsw.Connection, schema: str = "main") -> dict[str, str]:
     """CREATE text of the tables that hold what nothing else holds: not those of search indexes, nor SQLite's own."""
     tables = [entry for entry in catalogue(connection, schema) if entry.kind == "table"]
-    virtual = [entry.name for entry in tables if re.match(r"\s*CREATE\s+VIRTUAL\b", entry.sql, re.IGNORECASE)]
+    virtual = virtual_tables(tables)
     found: dict[str, str] = {}
     for _, name, sql in tables:
-        derived = name.startswith(("sqlite_", "messages_fts", *(f"{table}_" for table in virtual)))
-        if not derived and re.match(r"\s*CREATE\s+TABLE\b", sql, re.IGNORECASE):
+        if not derived(name, virtual) and re.match(r"\s*CREATE\s+TABLE\b", sql, re.IGNORECASE):
             found.setdefault(name, sql)
     return found
+
+
+def virtual_tables(entries: Sequence[Entry]) -> set[str]:
+    """Names of those that are virtual."""
+    return {entry.name for entry in entries if re.match(r"\s*CREATE\s+VIRTUAL\b", entry.sql, re.IGNORECASE)}
+
+
+def derived(name: str, virtual: Collection[str]) -> bool:
+    """Whether a table is SQLite's own, a virtual one, or what a virtual one keeps its content in.
+
+    The search indexes of Hermes may be gone from the catalogue while what they keep is still in it.
+    """
+    stem, _, last = name.rpartition("_")
+    kept = last in SHADOWS and (stem in virtual or stem.startswith("messages_fts"))
+    return kept or name.startswith("sqlite_") or name in virtual
 
 
 def quoted(name: str) -> str:

@@ -57,12 +57,16 @@ def mend_header(copy: Path) -> None:
     Raises StoreDamaged for what is no database at all.
     """
     log = Path(f"{copy}-wal")
+    logged = _logged_size(log)
     with copy.open("r+b") as file:
+        if logged and file.seek(0, 2) < logged:
+            # SQLite deletes a log beside a file of no page.
+            file.truncate(logged)
         if file.seek(0, 2) < SIZES[0]:
             raise StoreDamaged("it is too short for a SQLite database.")
         with mmap.mmap(file.fileno(), 0) as content:
             header = bytearray(content[:100])
-            size = _logged_size(log) or page_size(content)
+            size = logged or page_size(content)
             if not size:
                 raise StoreDamaged("it holds no page of a SQLite database.")
             known = header[18:20] in WRITABLE and header[21:24] == FRACTIONS
@@ -70,7 +74,9 @@ def mend_header(copy: Path) -> None:
                 header[18:100] = bytes(82)
                 header[18:24] = WRITABLE[_holds_something(log)] + b"\0" + FRACTIONS
             header[:18] = MAGIC + (size % 65_536 or 1).to_bytes(2)
-            for place, values in ((44, range(1, 5)), (56, range(1, 4))):
+            # Text of a catalogue in UTF-16 has a zero in each of its characters.
+            encodings = range(1, 2) if content.find(b"CREATE ") >= 0 else range(1, 4)
+            for place, values in ((44, range(1, 5)), (56, encodings)):
                 if int.from_bytes(header[place : place + 4]) not in values:
                     header[place : place + 4] = values[-1 if place == 44 else 0].to_bytes(4)
             content[:100] = bytes(header)

@@ -20,6 +20,7 @@ from hermes_sessions.errors import ReadOnlyStore, Refused, SessionLive, StoreBus
 from hermes_sessions.model import Lease
 from hermes_sessions.storage.file_lock import try_lock
 from hermes_sessions.storage.repairing.backups import size
+from hermes_sessions.storage.repairing.unfinished import has_journal
 from hermes_sessions.storage.repairing.watch import Watch
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -100,11 +101,16 @@ def only_repairer(path: Path, watch: Watch, patience: float = PATIENCE_SECONDS) 
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[apsw.Connection | None]:
-    """Have the store to oneself: a connection that keeps all others out, or None when the file is too broken for one.
+def alone(path: Path) -> Iterator[apsw.Connection | apsw.VFSFile | None]:
+    """Have the store to oneself: what keeps all others out, or None when the file is too broken for that.
 
+    A connection, or the locked file alone where a journal lies beside it: a connection would take a change back.
     Nothing is merged or deleted when it is closed. Raises Refused when somebody else is there, ReadOnlyStore.
     """
+    if has_journal(path):
+        with _locked(path) as file:
+            yield file
+        return
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     except apsw.Error as error:
@@ -122,15 +128,46 @@ def alone(path: Path) -> Iterator[apsw.Connection | None]:
             connection.execute("COMMIT")
             held = True
         except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:
-            raise Refused(
-                f"{path} is in use by another program.", "Nothing was changed. Close every Hermes and try again."
-            ) from error
+            raise _refused(path) from error
         except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
+            for side in ("-wal", "-shm"):
+                if (log := Path(f"{path}{side}")).exists() and not os.access(log, os.W_OK):
+                    raise ReadOnlyStore(f"{log} may not be written.", "Check who owns the file.") from error
             raise ReadOnlyStore(f"{path} may not be written: {error}.", "Check who may write in its folder.") from error
         except apsw.Error:
             # Nobody can write to what SQLite does not take for a database.
             held = False
         yield connection if held else None
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[apsw.VFSFile]:
+    """A file under the lock that SQLite takes to write to it (https://sqlite.org/lockingv3.html), and not looked at."""
+    if not os.access(path, os.W_OK):
+        raise ReadOnlyStore(f"{path} may not be written.", "Nothing was changed. Check who owns the file.")
+    try:
+        file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_MAIN_DB, 0])
+    except apsw.Error as error:
+        raise StoreUnreadable(f"{path} cannot be opened: {error}.", "Check who owns the file.") from error
+    try:
+        deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1_000
+        while True:
+            try:
+                file.xLock(apsw.SQLITE_LOCK_SHARED)
+                file.xLock(apsw.SQLITE_LOCK_EXCLUSIVE)
+                break
+            except apsw.BusyError as error:
+                file.xUnlock(apsw.SQLITE_LOCK_NONE)
+                if time.monotonic() >= deadline:
+                    raise _refused(path) from error
+                time.sleep(0.05)
+        yield file
+    finally:
+        file.xClose()
+
+
+def _refused(path: Path) -> Refused:
+    return Refused(f"{path} is in use by another program.", "Nothing was changed. Close every Hermes and try again.")
 
 
 def _mount_points() -> set[str]:

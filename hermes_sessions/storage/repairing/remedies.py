@@ -33,6 +33,8 @@ _VALUES = re.compile(r"\bVALUES\s*\(\s*new\.id\s*,(.*)\)\s*;\s*END\s*;?\s*\Z", r
 _NEW = re.compile(r"\bnew\.", re.IGNORECASE)
 _TOKENIZER = re.compile(r"\btokenize\s*=\s*['\"]*\s*(\w+)", re.IGNORECASE)
 
+_NAMED = re.compile(rb"(\s*CREATE\s+TABLE\s+[\"'`\[]?)(\w+)", re.IGNORECASE)
+
 _BAD = "\udc80-\udcff"
 """What Python makes of bytes that are no characters."""
 
@@ -73,6 +75,27 @@ def respell(copy: Path, damage: Damage) -> None:
         for name, text in garbled:
             update = "UPDATE sqlite_schema SET sql = ? WHERE CAST(sql AS BLOB) = ?"
             connection.execute(update, (_respelt(name, text), text))
+        version = next(connection.execute("PRAGMA schema_version"))[0]
+        connection.execute(f"PRAGMA schema_version = {version + 1}")
+        connection.execute("COMMIT")
+
+
+def rename(copy: Path) -> None:
+    """Have the definition of each table of Hermes name it as the catalogue does, where it names none of them."""
+    with closing(apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        read_everything(connection)
+        astray = [
+            (made[1] + name.encode() + text[made.end() :], name)
+            for name, text in definitions(connection)
+            if name in layouts.TABLES
+            and (made := _NAMED.match(text))
+            and made[2].decode("utf-8", "replace") not in layouts.TABLES
+        ]
+        if not astray:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        update = "UPDATE sqlite_schema SET sql = CAST(? AS TEXT) WHERE type = 'table' AND name = ?"
+        connection.executemany(update, astray)
         version = next(connection.execute("PRAGMA schema_version"))[0]
         connection.execute(f"PRAGMA schema_version = {version + 1}")
         connection.execute("COMMIT")

@@ -19,7 +19,15 @@ from typing import NamedTuple
 
 import apsw
 
-from hermes_sessions.errors import ReadOnlyStore, SessionsError, StoreDamaged, StoreMissing, StoreUnreadable
+from hermes_sessions.errors import (
+    Interrupted,
+    ReadOnlyStore,
+    SessionsError,
+    StoreDamaged,
+    StoreMissing,
+    StoreUnreadable,
+    UsageError,
+)
 from hermes_sessions.model import Lease
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.repairing import guard
@@ -28,9 +36,21 @@ from hermes_sessions.storage.repairing.damage import Damage, counted, dangling, 
 from hermes_sessions.storage.repairing.remedies import REMEDIES
 from hermes_sessions.storage.repairing.salvage import salvage
 from hermes_sessions.storage.repairing.swap import make_ready, put_back, put_in_place, refuse_changed, standing
+from hermes_sessions.storage.repairing.unfinished import (
+    CUT_LOG,
+    CUT_PAGE,
+    FOREIGN_JOURNAL,
+    HALF_A_CHANGE,
+    Blemish,
+    blemish,
+    fill_up,
+    has_journal,
+)
 from hermes_sessions.storage.repairing.watch import Show, Watch
+from hermes_sessions.storage.store_file import NO_MORE_THAN_EMPTY, check_readable
 
 SCRATCH = "repair-scratch-"
+SIDES_WITHOUT_JOURNAL = ("", "-wal")
 SALVAGED = "Copied what can be read into a new file"
 HINT = "Nothing was changed. Keep the file with its -wal, and put a backup in its place if there is one."
 OTHER_NAMES = "The file had other names (hard links): those still are the store as it was."
@@ -85,7 +105,7 @@ def repair(
     """
     path = Path(os.path.realpath(path))
     _require_file(path)
-    if size(path) == 0:
+    if path.stat().st_size <= NO_MORE_THAN_EMPTY:
         return Repair(str(path), dry_run, (), (), (), ("The file is empty: nothing was written to it yet.",), None)
     with Watch(show) as watch, _translated(path):
         if dry_run:
@@ -118,11 +138,13 @@ def _done(
     with guard.only_repairer(path, watch):
         _clean_up(path)
         guard.refuse_in_use(path, leases())
-        seen = standing(path)
-        watch.begin("Looking at the store")
-        damage = examine(path, _telling(watch, path))
-        if damage == Damage():
-            return Repair(str(path), False, (), (), (), (), None)
+        seen, damage = standing(path), None
+        # Where something is unfinished SQLite would finish it as soon as it looks, and there is no copy yet.
+        if not has_journal(path) and not blemish(path):
+            watch.begin("Looking at the store")
+            damage = examine(path, _telling(watch, path))
+            if damage == Damage():
+                return Repair(str(path), False, (), (), (), (), None)
         guard.refuse_mounted(path)
         guard.refuse_little_space(path.parent, path, free)
         with guard.alone(path) as held, _scratch(path.parent, path, watch) as scratch:
@@ -150,13 +172,27 @@ def _mend(
     scratch: Path, path: Path, damage: Damage | None, watch: Watch, *, gentle: bool
 ) -> tuple[Repair, Path | None]:
     """Mend a copy, whose damage may be known; return what was done, and the file, None when there was nothing to do."""
-    work = scratch / "work"
-    copy_again(scratch / "original", work, watch)
+    work, original = scratch / "work", scratch / "original"
+    sides: Sequence[str] = SIDES
+    unfinished = []
     if damage is None:
-        watch.begin("Looking at the copy")
-        damage = examine(work, _telling(watch, work))
-    report = Repair("", False, damage.words(), (), (), (), None)
-    if damage == Damage():
+        damage, found = _looked_at(original, work, SIDES, watch)
+        if has_journal(original):
+            unfinished.append(HALF_A_CHANGE)
+            if damage.pages or damage.unreadable:
+                without, found_without = _looked_at(original, work, SIDES_WITHOUT_JOURNAL, watch)
+                if _complaints(without) < _complaints(damage):
+                    damage, found = without, found_without
+                    sides, unfinished = SIDES_WITHOUT_JOURNAL, [FOREIGN_JOURNAL]
+                else:
+                    copy_again(original, work, watch)
+        if found and (found is CUT_LOG or not (damage.pages or damage.unreadable)):
+            unfinished.append(found)
+    else:
+        copy_again(original, work, watch)
+    done = tuple(each.step for each in unfinished)
+    report = Repair("", False, (*(each.words for each in unfinished), *damage.words()), done, (), (), None)
+    if damage == Damage() and not unfinished:
         return report, None
     watch.begin("Counting rows")
     before, dangling_before = counted(work), dangling(work)
@@ -164,17 +200,31 @@ def _mend(
         steps, left = _remedied(work, damage, watch)
         after = counted(work)
         if left == Damage() and after == before and _no_worse(work, dangling_before):
-            tables = tuple(TableRows(name, rows, rows, 0) for name, rows in after.items() if rows is not None)
-            return report._replace(steps=steps, tables=tables), work
+            unsure = {"sessions", "messages"} if any(each.costs for each in unfinished) else set()
+            counts = ((name, rows) for name, rows in after.items() if rows is not None)
+            tables = tuple(TableRows(name, rows, rows, None if name in unsure else 0) for name, rows in counts)
+            return report._replace(steps=(*done, *steps), tables=tables), work
         if gentle:
             raise StoreDamaged(f"{path} cannot be repaired gently: {' '.join(left.words())}", HINT)
         # What was tried may have written over what can still be read.
-        for side in (*SIDES, "-shm"):
-            Path(f"{work}{side}").unlink(missing_ok=True)
-        copy_again(scratch / "original", work, watch)
+        copy_again(original, work, watch, sides)
     elif gentle:
         raise StoreDamaged(f"{path} cannot be repaired gently: {' '.join(damage.words())}", HINT)
     return _salvaged(work, path, report, before, dangling_before, watch)
+
+
+def _looked_at(original: Path, work: Path, sides: Sequence[str], watch: Watch) -> tuple[Damage, Blemish | None]:
+    """Copy the copy once more, and say what is wrong with it when SQLite has opened it, and was before."""
+    copy_again(original, work, watch, sides)
+    found = blemish(work)
+    if found is CUT_PAGE:
+        fill_up(work)
+    watch.begin("Looking at the copy")
+    return examine(work, _telling(watch, work)), found
+
+
+def _complaints(damage: Damage) -> float:
+    return float("inf") if damage.unreadable else len(damage.pages)
 
 
 def _remedied(work: Path, damage: Damage, watch: Watch) -> tuple[tuple[str, ...], Damage]:
@@ -186,7 +236,9 @@ def _remedied(work: Path, damage: Damage, watch: Watch) -> tuple[tuple[str, ...]
         watch.begin(remedy.doing)
         try:
             remedy.apply(work, damage)
-        except (apsw.Error, StoreDamaged):
+        except Interrupted:
+            raise
+        except (apsw.Error, SessionsError):
             # The next one may be able to, and there is no need to look again before that.
             continue
         watch.begin("Looking at the copy")
@@ -208,7 +260,7 @@ def _salvaged(
     new = source.with_name("new")
     try:
         found = salvage(source, new, lambda what: watch.begin(what, grows=(new, size(source))))
-    except StoreDamaged as error:
+    except (StoreDamaged, UsageError) as error:
         raise StoreDamaged(f"{path} cannot be repaired: {error.message}", HINT) from error
     watch.begin("Looking at the new file")
     left = examine(new, _telling(watch, new))
@@ -228,7 +280,7 @@ def _salvaged(
     if not _no_worse(new, dangling_before):
         raise StoreDamaged(f"{path} cannot be repaired: rows would refer to others that are lost.", HINT)
     tables = tuple(TableRows(table.table, before.get(table.table), table.rows, table.lost) for table in found.tables)
-    return report._replace(steps=(f"{SALVAGED}.",), tables=tables, notes=found.notes), new
+    return report._replace(steps=(*report.steps, f"{SALVAGED}."), tables=tables, notes=found.notes), new
 
 
 def _telling(watch: Watch, file: Path) -> Callable[[str, float], None]:
@@ -287,7 +339,9 @@ def _require_file(path: Path) -> None:
         raise StoreUnreadable(f"{path} cannot be looked at: {error.strerror}.", "Check the path.") from error
     if not path.is_file():
         raise StoreUnreadable(f"{path} is no file.", "Name the file itself, usually state.db, with --db.")
-    if status.st_size == 0 and size(path):
+    check_readable(path)
+    if status.st_size <= NO_MORE_THAN_EMPTY and size(path) > status.st_size:
+        # SQLite would delete them, whoever opens the file.
         raise StoreDamaged(f"{path} is empty, and what is in its log cannot be read without it.", HINT)
 
 

@@ -5,15 +5,16 @@ How a single table is copied is for `copying`. The copy that is read is not writ
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 
-from hermes_sessions.errors import SessionsError, StoreDamaged
+from hermes_sessions.errors import SessionsError, StoreDamaged, UsageError
 from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.diagnosing.figures import counted
 from hermes_sessions.storage.index_health import search_tables
@@ -29,9 +30,10 @@ from hermes_sessions.storage.repairing.damage import (
     read_everything,
 )
 from hermes_sessions.storage.repairing.first_page import mend_catalogue, mend_header
-from hermes_sessions.storage.repairing.remedies import can_be_made, fill, lost_indexes, respell
+from hermes_sessions.storage.repairing.remedies import can_be_made, fill, lost_indexes, rename, respell
 from hermes_sessions.storage.repairing.shapes import shape_of
 from hermes_sessions.storage.repairing.strays import Strays
+from hermes_sessions.storage.repairing.undefined import copy_undefined
 from hermes_sessions.storage.values import as_int
 from hermes_sessions.storage.writing import schema
 
@@ -41,8 +43,12 @@ RECOVERED = "recovered"
 VERSIONS = frozenset(range(1, 1_000))
 """Numbers that a schema version may be, where only the shape of a row says that it is one."""
 
+MOST_UNUSED = 1_000_000_000
+"""How far past the last row the number may be that was given last. After the highest of all no row can be added."""
+
 _CREATE = re.compile(r"\s*CREATE\s+(?:UNIQUE\s+)?(TABLE|INDEX|VIEW|TRIGGER|VIRTUAL\s+TABLE)\b", re.IGNORECASE)
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
+_TITLES = re.compile(r"\s*CREATE\s+UNIQUE\s+INDEX\s.*\bsessions\s*\(\s*title\s*\)", re.IGNORECASE | re.DOTALL)
 _FED = re.compile(r"(messages_fts\w*)_(?:insert|delete|update)", re.ASCII)
 
 
@@ -66,16 +72,19 @@ def salvage(damaged: Path, new: Path, told: Callable[[str], None] = lambda what:
     mend_catalogue(damaged)
     with suppress(apsw.Error):
         respell(damaged, Damage())
+        rename(damaged)
     new.touch(mode=0o600)
     with closing(Database(new, "owner")) as database:
         connection = database.connection
         try:
-            tables = _begin(connection, damaged)
+            made = _begin(connection, damaged)
+            tables = tuple(made.values())
             lost = [table for table in layouts.TABLES if table not in tables]
-            strays = Strays(damaged, _roots(connection, lost))
+            strays = Strays(damaged, _roots(connection, made, lost))
             nameless = _lay_out(connection, strays, lost)
             strays.shapes = {name: shape_of(connection, name) for name in (*tables, *nameless)}
             found = tuple(_copied(connection, name, strays, told) for name in (*tables, *nameless))
+            undefined = copy_undefined(connection, damaged, {*made, *nameless})
             mended = _mend_sessions(connection)
             journal = _settings(connection)
         except apsw.FullError:
@@ -84,15 +93,25 @@ def salvage(damaged: Path, new: Path, told: Callable[[str], None] = lambda what:
             raise StoreDamaged(f"its tables cannot be found out: {error}.") from error
         if mended:
             notes.append(f"{counted(mended, 'garbled value')} of sessions replaced by what indexes say.")
+        if twins := sum(table.twins for table in found):
+            notes.append(f"{counted(twins, 'session')} had the id of another: each has one of its own now.")
         if nameless:
             notes.append(f"Found by what is in them, since the catalogue does not name them: {', '.join(nameless)}.")
             _complete(database)
+        notes += [f"The definition of a table is damaged: {_where(kept)}." for kept in undefined]
         notes += _make_sessions(database, found)
         notes += _make_the_rest(database, nameless, told)
         with suppress(apsw.Error):
             connection.execute("DETACH damaged")
         database.execute(f"PRAGMA journal_mode = {journal}")
-    return Findings(found, tuple(notes))
+    return Findings((*found, *undefined), tuple(notes))
+
+
+def _where(kept: Salvaged) -> str:
+    """What became of a table without a definition."""
+    if kept.rows:
+        return f"{counted(kept.rows, 'row')} of it {'is' if kept.rows == 1 else 'are'} in {kept.table} now"
+    return f"{kept.table} was left out"
 
 
 def _copied(connection: apsw.Connection, name: str, strays: Strays, told: Callable[[str], None]) -> Salvaged:
@@ -104,12 +123,24 @@ def _merge_log(copy: Path) -> None:
     """Have all of a store in its file, if its log can be read."""
     with suppress(apsw.Error), closing(apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         read_everything(connection)
+        with suppress(apsw.Error):
+            # Who has read nothing has nothing written back.
+            connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        length = int(str(connection.pragma("page_count"))) * int(str(connection.pragma("page_size")))
+        if length > copy.stat().st_size:
+            # SQLite takes a log for damaged that makes a file longer than both together are.
+            os.truncate(copy, length)
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
-def _begin(connection: apsw.Connection, damaged: Path) -> list[str]:
-    """Attach the damaged file, make its tables in the new one, and return their names."""
+def _begin(connection: apsw.Connection, damaged: Path) -> dict[str, str]:
+    """Attach the damaged file, make its tables in the new one, and return their names by those in the catalogue.
+
+    SQLite calls a table what its CREATE text says; the name beside that may be damaged.
+    """
     connection.pragma("foreign_keys", False)
+    # A row that a table would not take today is a row all the same.
+    connection.pragma("ignore_check_constraints", True)
     connection.pragma("synchronous", "off")
     connection.pragma("journal_mode", "memory")
     read_everything(connection)
@@ -121,20 +152,26 @@ def _begin(connection: apsw.Connection, damaged: Path) -> list[str]:
         connection.pragma(pragma, value, schema="main")
     # From here on the text of the catalogue is run, whoever wrote it.
     connection.authorizer = _only_here
-    made = []
+    made = {}
+    there: set[str] = set()
     for name, sql in ordinary_tables(connection, "damaged").items():
         with suppress(apsw.SQLError, apsw.CorruptError):
             connection.execute(sql)
-            made.append(name)
+        tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
+        for (new,) in connection.execute(tables).fetchall():
+            if new not in there:
+                made[name] = str(new)
+                there.add(str(new))
     return made
 
 
-def _roots(connection: apsw.Connection, lost: Sequence[str]) -> dict[str, int]:
+def _roots(connection: apsw.Connection, made: Mapping[str, str], lost: Sequence[str]) -> dict[str, int]:
     """Where each table of the damaged file begins that is not lost, and the catalogue itself."""
     roots = {"sqlite_schema": 1}
     with suppress(apsw.CorruptError, UnicodeDecodeError):
         sql = "SELECT name, rootpage FROM damaged.sqlite_schema WHERE type = 'table' AND rootpage > 1"
-        found = [(str(name), root) for name, root in connection.execute(sql) if isinstance(root, int)]
+        listed = connection.execute(sql)
+        found = [(made.get(str(name), str(name)), root) for name, root in listed if isinstance(root, int)]
         roots |= {name: root for name, root in found if name not in lost}
     return roots
 
@@ -162,7 +199,8 @@ def _settings(connection: apsw.Connection) -> str:
         connection.execute(
             "UPDATE main.sqlite_sequence SET seq = max(seq, coalesce("
             "(SELECT max(seq) FROM damaged.sqlite_sequence d WHERE d.name = sqlite_sequence.name"
-            " AND typeof(d.seq) = 'integer'), 0))"
+            " AND typeof(d.seq) = 'integer' AND d.seq < sqlite_sequence.seq + ?), 0))",
+            (MOST_UNUSED,),
         )
     return "wal" if connection.pragma("journal_mode", schema="damaged") == "wal" else "delete"
 
@@ -260,12 +298,14 @@ def _make_the_rest(database: Database, nameless: Collection[str], told: Callable
         try:
             if virtual and not can_be_made(sql):
                 raise StoreDamaged("only Hermes has its tokenizer")
+            if kind == "index" and (alike := _tell_apart(database, sql)):
+                notes.append(f"{counted(alike, 'session')} had the title of another: the id is added to it.")
             database.execute(sql)
             if virtual:
                 database.forget_layout()
                 fill(database, name, sql, triggers.get(f"{name}_insert", ""))
                 made.add(name)
-        except StoreDamaged as error:
+        except (StoreDamaged, UsageError) as error:
             notes.append(f"The {kind} {name} was left out: {error.__cause__ or error.message}.")
     if not made:
         notes.append("There is no search index now: a search reads every message, and the owner makes one again.")
@@ -273,6 +313,18 @@ def _make_the_rest(database: Database, nameless: Collection[str], told: Callable
         # Hermes need not go on filling in steps what is full.
         database.execute("DELETE FROM state_meta WHERE key LIKE 'fts_rebuild_%'")
     return notes
+
+
+def _tell_apart(database: Database, sql: str) -> int:
+    """Change titles that an index would not take since others have them; return how many."""
+    if not _TITLES.match(sql):
+        return 0
+    before = database.connection.total_changes()
+    database.execute(
+        "UPDATE sessions SET title = title || ' (' || id || ')' WHERE title IS NOT NULL"
+        " AND rowid NOT IN (SELECT min(rowid) FROM sessions GROUP BY title)"
+    )
+    return database.connection.total_changes() - before
 
 
 def _derived(database: Database, nameless: Collection[str]) -> list[Entry]:

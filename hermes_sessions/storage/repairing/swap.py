@@ -61,13 +61,13 @@ def make_ready(new: Path, path: Path, watch: Watch) -> None:
     _flush(new, watch)
 
 
-def put_in_place(new: Path, path: Path, held: apsw.Connection | None) -> None:
-    """Replace the store by a file that was made ready.
+def put_in_place(new: Path, path: Path, held: apsw.Connection | apsw.VFSFile | None) -> None:
+    """Replace the store by a file that was made ready, while `guard.alone` holds it.
 
     The log of the old one must be gone before: it would be taken for the new one's. It is merged into the old file, as
     by any connection that is closed as the last one. Whatever fails, the store is as it was.
     """
-    if held:
+    if isinstance(held, apsw.Connection):
         with suppress(apsw.Error):
             held.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     old = _last_name_of(path) if held else None

@@ -222,3 +222,75 @@ def strictly(path: Path) -> None:
         for table in ("messages_fts", "messages_fts_trigram"):
             if list(connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,))):
                 connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
+
+
+BINDINGS = "telegram_dm_topic_bindings"
+
+
+def with_other_tables(path: Path) -> Path:
+    """A store with tables that this program knows nothing of."""
+    run(
+        path,
+        f"CREATE TABLE {BINDINGS} (chat_id TEXT NOT NULL, session_id TEXT, linked_at REAL, PRIMARY KEY (chat_id))",
+        f"INSERT INTO {BINDINGS} VALUES ('77', 's003', 1.5), ('78', 's004', 2.5)",
+        "CREATE TABLE messages_ftsnotes (note)",
+        "INSERT INTO messages_ftsnotes VALUES ('precious')",
+    )
+    return path
+
+
+def redefine(name: str, old: str, new: str) -> Callable[[Path], None]:
+    """Other words in the definition of one object."""
+    sql = f"UPDATE sqlite_schema SET sql = replace(sql, '{old}', '{new}') WHERE name = '{name}'"
+    return lambda path: run(path, sql)
+
+
+def rename(kind: str, old: str, new: str) -> Callable[[Path], None]:
+    """Another name in the catalogue, beside the definition that has the old one."""
+    sql = f"UPDATE sqlite_schema SET name = '{new}', tbl_name = '{new}' WHERE type = '{kind}' AND name = '{old}'"
+    return lambda path: run(path, sql)
+
+
+def swapped_pages(path: Path) -> None:
+    """A page of sessions lies where one of messages should be, and the other way round."""
+    first, second = pages_of(path, "messages", "leaf")[2], pages_of(path, "sessions", "leaf")[0]
+    content = path.read_bytes()
+    pages = [content[(page - 1) * PAGE : page * PAGE] for page in (first, second)]
+    overwrite(path, (first - 1) * PAGE, pages[1])
+    overwrite(path, (second - 1) * PAGE, pages[0])
+
+
+def swapped_roots(path: Path) -> None:
+    """The catalogue says of sessions where messages begin, and the other way round."""
+    roots = "SELECT sum(rootpage) FROM sqlite_schema WHERE type = 'table' AND name IN ('sessions', 'messages')"
+    where = "WHERE type = 'table' AND name IN ('sessions', 'messages')"
+    run(path, f"UPDATE sqlite_schema SET rootpage = ({roots}) - rootpage {where}")
+
+
+def shared_root(path: Path) -> None:
+    """The catalogue says of sessions where messages begin."""
+    root = "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = 'messages'"
+    run(path, f"UPDATE sqlite_schema SET rootpage = ({root}) WHERE type = 'table' AND name = 'sessions'")
+
+
+def without_unique(path: Path, index: str, *statements: str) -> None:
+    """Run statements that a unique index would not let pass, as if it had been damaged."""
+    with closing(connect(path)) as connection:
+        ((sql,),) = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (index,))
+        plain = str(sql).replace("UNIQUE ", "", 1)
+        update = "UPDATE sqlite_schema SET sql = ? WHERE name = ?"
+        connection.execute(f"DROP INDEX {index}").fetchall()
+        connection.execute(plain).fetchall()
+        for statement in statements:
+            connection.execute(statement).fetchall()
+        connection.execute(update, (sql, index)).fetchall()
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+def overwrite_text(path: Path, table: str, old: str, new: str) -> None:
+    """Another text of the same length on the pages of a table, and not in its indexes."""
+    content = path.read_bytes()
+    for page in pages_of(path, table, "leaf"):
+        found = content[(page - 1) * PAGE : page * PAGE].find(old.encode())
+        if found >= 0:
+            overwrite(path, (page - 1) * PAGE + found, new.encode())

@@ -78,6 +78,28 @@ def test_what_is_in_the_log_alone_is_kept(store: Path, tmp_path: Path) -> None:
     assert contents(left) == before
 
 
+@pytest.mark.parametrize("length", [100, 512, 4095, 5000])
+def test_what_is_in_the_log_alone_outlives_a_cut(store: Path, tmp_path: Path, length: int) -> None:
+    """Too little is left of the file for SQLite to write the log back to it."""
+    left = tmp_path / "left" / "state.db"
+    left.parent.mkdir()
+    with closing(connect(store)) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
+        for number in range(200):
+            connection.execute(
+                "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s003', 'user', ?, 1780000000.5)",
+                (f"only in the log {number}",),
+            )
+        for side in ("", "-wal"):
+            shutil.copy(f"{store}{side}", f"{left}{side}")
+    with left.open("r+b") as file:
+        file.truncate(length)
+    mend(left)
+    found = [row["content"] for row in columns(left, "messages")]
+    assert {f"only in the log {number}" for number in range(200)} <= {*found}
+    assert "s003" in [row["id"] for row in columns(left, "sessions")]
+
+
 def test_a_header_that_is_well_is_left_as_it_is(store: Path) -> None:
     before = store.read_bytes()
     mend_header(store)

@@ -72,6 +72,9 @@ CASES = {
     "the root of a search index": Case(page_of("messages_fts_data", "internal", 0, damages.zero)),
     "the root of the messages": Case(page_of("messages", "internal", 0, damages.flip)),
     "the root of the sessions": Case(page_of("sessions", "internal", 0, damages.zero)),
+    "a page of sessions among messages": Case(damages.swapped_pages),
+    "roots in each other's place": Case(damages.swapped_roots),
+    "one root for two tables": Case(damages.shared_root),
     "every root": Case(damages.no_roots),
     "the catalogue": Case(damages.no_catalogue),
     "the tables in the catalogue": Case(damages.no_tables),
@@ -81,6 +84,11 @@ CASES = {
     "another page size": Case(lambda path: damages.overwrite(path, 16, b"\2\0")),
     "bytes set aside": Case(lambda path: damages.overwrite(path, 20, b"\xc8")),
     "an encoding that is none": Case(lambda path: damages.overwrite(path, 56, b"\0\0\0\7")),
+    "UTF-16 in one order": Case(lambda path: damages.overwrite(path, 56, b"\0\0\0\2")),
+    "UTF-16 in the other order": Case(lambda path: damages.overwrite(path, 56, b"\0\0\0\3")),
+    "a collation that nobody has": Case(
+        damages.redefine("idx_sessions_source", "sessions(source", "sessions(source COLLATE nocase_xx")
+    ),
     "a format that is none": Case(lambda path: damages.overwrite(path, 44, b"\0\0\0\x09")),
     "a zeroed first page": Case(lambda path: damages.zero(path, 1)),
     "a flipped first page": Case(lambda path: damages.flip(path, 1, 0, PAGE)),

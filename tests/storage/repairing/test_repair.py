@@ -25,6 +25,7 @@ from hermes_sessions.errors import (
 )
 from hermes_sessions.model import Lease
 from hermes_sessions.storage import NewMessage, own_store
+from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.diagnosis import diagnose
 from hermes_sessions.storage.repairing.backups import backups
 from hermes_sessions.storage.repairing.repair import Repair, repair
@@ -228,6 +229,22 @@ def test_what_is_in_the_log_alone_is_kept(store_with_log: Path, damage: Callable
     require_sound(store_with_log)
 
 
+def test_an_index_that_cannot_be_made_gently_is_a_damage_and_no_fault_of_who_asks(store: Path) -> None:
+    """A unique index cannot be made again over titles that are there twice."""
+    index = "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'idx_sessions_title_unique'"
+    with closing(connect(store)) as connection:
+        connection.execute(index, ("CREATE UNIQUE INDEX", "CREATE INDEX"))
+        connection.execute("PRAGMA schema_version = 900")
+    damages.run(store, "UPDATE sessions SET title = 'Title 7' WHERE id = 's008'")
+    with closing(connect(store)) as connection:
+        connection.execute(index, ("CREATE INDEX", "CREATE UNIQUE INDEX"))
+        connection.execute("PRAGMA schema_version = 901")
+    before = contents(store)
+    with pytest.raises(StoreDamaged, match="gently: The index idx_sessions_title_unique does not fit"):
+        repair(store, gentle=True)
+    assert contents(store) == before
+
+
 def test_a_log_of_rubbish_is_no_damage(store: Path) -> None:
     before = contents(store)
     Path(f"{store}-wal").write_bytes(b"rubbish" * 5_000)
@@ -263,14 +280,28 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["home"]
 
 
-def test_an_empty_file_is_a_store_to_come_unless_there_is_a_log(tmp_path: Path) -> None:
-    path = tmp_path / "state.db"
-    path.touch()
-    assert repair(path).healthy
-    Path(f"{path}-wal").write_bytes(b"x" * 100)
+@pytest.mark.parametrize("content", [b"", b"S"])
+def test_an_empty_file_is_a_store_to_come_unless_there_is_a_log(store_with_log: Path, content: bytes) -> None:
+    """To SQLite a file of one byte is empty, too: it would delete the log of it."""
+    log = Path(f"{store_with_log}-wal")
+    precious = log.read_bytes()
+    store_with_log.write_bytes(content)
+    for dry_run in (True, False):
+        with pytest.raises(StoreDamaged):
+            repair(store_with_log, dry_run=dry_run)
     with pytest.raises(StoreDamaged):
-        repair(path)
-    assert Path(f"{path}-wal").read_bytes() == b"x" * 100
+        Database(store_with_log)
+    assert log.read_bytes() == precious
+    log.unlink()
+    assert repair(store_with_log).healthy
+    assert store_with_log.read_bytes() == content
+
+
+def test_a_log_of_one_byte_keeps_nobody_from_a_repair(store: Path) -> None:
+    damages.doubled(store)
+    Path(f"{store}-wal").write_bytes(b"x")
+    assert mend(store).steps
+    require_sound(store)
 
 
 @pytest.mark.parametrize("damage", [damages.doubled, page_of("messages", "leaf", 0.5, damages.flip)])
@@ -414,37 +445,69 @@ def test_without_room_nothing_is_done(store: Path) -> None:
 
 REPAIR_AS_NOBODY = """
 import os, sys
-from hermes_sessions.errors import ReadOnlyStore
+from hermes_sessions.errors import ReadOnlyStore, StoreUnreadable
+from hermes_sessions.storage.database import Database
 from hermes_sessions.storage.repairing.repair import repair
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 try:
-    repair(sys.argv[1])
+    Database(sys.argv[1]).close() if sys.argv[2:] else repair(sys.argv[1])
 except ReadOnlyStore as error:
     print(error.hint)
+except StoreUnreadable as error:
+    print(error.message)
 """
 
 
-def test_where_nothing_may_be_written_a_repair_is_refused(
-    store: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """In a folder that everyone may look into, since no mode stops root."""
+def as_nobody(path: Path, *more: str) -> str:
+    """What a user without any rights is told who repairs a store, or with one word more reads it."""
+    command = [sys.executable, "-c", REPAIR_AS_NOBODY, str(path), *more]
+    environ = os.environ | {"PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert ran.stderr == ""
+    return ran.stdout
+
+
+@pytest.fixture
+def open_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder that everyone may look into, since no mode stops root."""
     folder = Path("/tmp") / f"hermes-sessions-repair-{os.getpid()}-{tmp_path_factory.getbasetemp().name}"
-    damages.doubled(store)
     folder.mkdir()
     try:
-        path = Path(shutil.copy(store, folder / "state.db"))
-        path.chmod(0o644)
-        folder.chmod(0o555)
-        before = everything(folder)
-        command = [sys.executable, "-c", REPAIR_AS_NOBODY, str(path)]
-        environ = os.environ | {"PYTHONPATH": str(ROOT)}
-        ran = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-        assert (ran.stdout[:20], ran.stderr) == ("Nothing was changed.", "")
-        assert everything(folder) == before
+        yield folder
     finally:
         folder.chmod(0o755)
         shutil.rmtree(folder)
+
+
+def test_where_nothing_may_be_written_a_repair_is_refused(store: Path, open_folder: Path) -> None:
+    damages.doubled(store)
+    path = Path(shutil.copy(store, open_folder / "state.db"))
+    path.chmod(0o644)
+    open_folder.chmod(0o555)
+    before = everything(open_folder)
+    assert as_nobody(path).startswith("Nothing was changed.")
+    assert everything(open_folder) == before
+
+
+@pytest.mark.parametrize("side", ["", "-wal"])
+def test_the_file_that_may_not_be_read_is_named(store_with_log: Path, open_folder: Path, side: str) -> None:
+    for file in store_with_log.parent.iterdir():
+        Path(shutil.copy(file, open_folder)).chmod(0o666)
+    open_folder.chmod(0o777)
+    path = open_folder / "state.db"
+    Path(f"{path}{side}").chmod(0)
+    before = everything(open_folder)
+    for more in ((), ("read",)):
+        assert as_nobody(path, *more) == f"{path}{side} may not be read by this user.\n"
+    assert everything(open_folder) == before
+
+
+def test_a_directory_in_the_place_of_a_log_is_named(store: Path) -> None:
+    Path(f"{store}-wal").mkdir()
+    for attempt in (repair, Database):
+        with pytest.raises(StoreUnreadable, match="-wal is a directory"):
+            attempt(store)
 
 
 def test_a_link_where_the_backup_should_go_is_not_followed(store: Path, tmp_path: Path) -> None:
