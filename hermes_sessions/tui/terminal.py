@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -101,7 +102,7 @@ def _ending_signals() -> list[signal.Signals]:
 def end_hard(code: int) -> None:
     """End the process at once: the loop hangs, perhaps on a terminal that takes no more output."""
     _reset()
-    threading.Event().wait(0.1)  # what is not read yet is lost where the terminal ends with us
+    time.sleep(0.1)  # what is not read yet is lost where the terminal ends with us
     _reset()  # what hung may have gone on meanwhile
     os._exit(code)
 
@@ -115,7 +116,7 @@ def _reset() -> None:
                 left = left[os.write(2, left) :]
             if not left:
                 break
-            threading.Event().wait(0.05)
+            time.sleep(0.05)
     if sys.platform != "win32" and _attributes is not None:
         with suppress(termios.error, OSError):
             termios.tcsetattr(0, termios.TCSANOW, _attributes)
