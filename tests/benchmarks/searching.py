@@ -40,7 +40,7 @@ CANCELLED_AFTER = (0.001, 0.005, 0.02, 0.06, 0.15)
 HERMES_PAGE, HERMES_HITS = 20, 200
 """Hits that Hermes is asked for when it is timed, and when it is asked what it finds."""
 
-EQUAL = 0.0002
+EQUAL = 0.0001
 """Seconds by which nobody is called slower: where nothing is found, both spend nearly all of their time in the same
 question to the index, and no person sees the rest."""
 
